@@ -1,0 +1,186 @@
+"""How what an annotator says becomes an annotation: validated, saved as a draft, submitted.
+
+Every save names the version it was made from and carries a token. A save that arrives twice changes nothing the second
+time; one made from an older version is refused with `StaleSave`, which carries what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate import assignment
+from annotate.models import Annotation, Answer, Assignment, Round, Task, User
+
+SCREEN_VERSION = "1"
+LONGEST_ACTIVE_SECONDS = 24 * 3600
+
+
+class InvalidLabel(Exception):
+    """The content does not fit the round; the message is a sentence for the annotator."""
+
+
+class NoSeat(Exception):
+    """The annotator was never given this task."""
+
+
+class AlreadySubmitted(Exception):
+    """The annotation was submitted before, so a save must not change it."""
+
+
+class StaleSave(Exception):
+    """The save was made from an older version than the stored one."""
+
+    def __init__(self, stored: Annotation) -> None:
+        super().__init__("This task was changed in another tab or window. Choose which text to keep.")
+        self.stored = stored
+
+
+@dataclass(frozen=True)
+class Content:
+    """What one annotator says about one task. Parts not said yet are None or empty."""
+
+    score: int | None = None
+    answers: Mapping[int, str] = field(default_factory=dict)  # question id -> yes | no | na
+    effect: str = ""
+    comment: str = ""
+    active_seconds: int = 0
+
+
+def read_content(task: Task, data: Mapping[str, Any]) -> Content:
+    """Content from submitted form fields: `score`, `answer-<question id>`, `effect`, `comment`, `active_seconds`.
+
+    Raises InvalidLabel when a value is off the round's scale, unknown, or about a question of another checklist.
+    """
+    round = task.round
+    score = _read_score(round, data.get("score") or "")
+    answers = _read_answers(task, data)
+    effect = str(data.get("effect") or "")
+    if effect and (not round.uses_checklist or effect not in Annotation.Effect.values):
+        raise InvalidLabel("The effect of the checklist must be easier, no effect or harder.")
+    comment = str(data.get("comment") or "").replace("\r\n", "\n")
+    if len(comment) > Annotation.LONGEST_COMMENT:
+        raise InvalidLabel(
+            f"The comment has {len(comment):,} characters; shorten it to {Annotation.LONGEST_COMMENT:,}."
+        )
+    if any(ord(char) < 32 and char not in "\n\t" for char in comment):
+        raise InvalidLabel("The comment contains control characters: remove them and save again.")
+    seconds = str(data.get("active_seconds") or "0")
+    if not (seconds.isascii() and seconds.isdecimal() and len(seconds) < 10):
+        raise InvalidLabel("The active time must be a whole number of seconds.")
+    return Content(score, answers, effect, comment, min(int(seconds), LONGEST_ACTIVE_SECONDS))
+
+
+def missing_parts(task: Task, content: Content) -> list[str]:
+    """What must still be said before the task can be submitted, in the order of the screen."""
+    missing = []
+    if task.round.uses_checklist and task.checklist is not None:
+        for question in task.checklist.questions.all():
+            if question.pk not in content.answers:
+                missing.append(f"question {question.position}")
+    if content.score is None:
+        missing.append("the score")
+    if task.round.uses_checklist and not content.effect:
+        missing.append("whether the checklist helped")
+    return missing
+
+
+def save(
+    task: Task, user: User, content: Content, *, token: str, version: int, submit: bool = False
+) -> Annotation:
+    """Store the content as a draft, or submit it, in one transaction.
+
+    Raises NoSeat, AlreadySubmitted, StaleSave, or (on submit) InvalidLabel for what is missing. A submission whose seat
+    was lost takes a free seat of the task again; where all are taken, or the round is closed, it is kept as surplus.
+    """
+    if submit:
+        missing = missing_parts(task, content)
+        if missing:
+            raise InvalidLabel(f"Still to answer: {', '.join(missing)}.")
+    with transaction.atomic():
+        annotation = Annotation.objects.select_for_update().filter(task=task, annotator=user).first()
+        if annotation is None:
+            raise NoSeat("This task was not given to you: go back to the round and take the next task.")
+        if token and token == annotation.last_token and (annotation.state == "submitted" or not submit):
+            return annotation
+        if annotation.state == Annotation.State.SUBMITTED:
+            raise AlreadySubmitted("You have submitted this task already; what you submitted is kept.")
+        if version != annotation.version:
+            raise StaleSave(annotation)
+        annotation.score = content.score
+        annotation.effect = content.effect
+        annotation.comment = content.comment
+        annotation.active_seconds = max(annotation.active_seconds, content.active_seconds)
+        annotation.version += 1
+        annotation.last_token = token
+        annotation.exposure = exposure_of(task)
+        if submit:
+            _take_seat(annotation)
+            annotation.state = Annotation.State.SUBMITTED
+            annotation.submitted_at = timezone.now()
+        else:
+            assignment.renew(task, user)
+        annotation.save()
+        annotation.answers.all().delete()
+        Answer.objects.bulk_create(
+            Answer(annotation=annotation, question_id=question, value=value)
+            for question, value in sorted(content.answers.items())
+        )
+    return annotation
+
+
+def exposure_of(task: Task) -> dict[str, Any]:
+    """What the screen of this task shows, so that a reader of the data knows what each annotator had seen."""
+    return {
+        "screen": f"{task.round.kind}/{SCREEN_VERSION}",
+        "checklist_version": task.checklist.version if task.checklist else None,
+        "position": task.position,
+        "revealed": [],
+    }
+
+
+def _take_seat(annotation: Annotation) -> None:
+    """Turn the annotator's seat into a submitted one, inside the submit transaction; surplus where there is none."""
+    task, user = annotation.task, annotation.annotator
+    if task.round.state != Round.State.CLOSED and not assignment.renew(task, user):
+        assignment.reclaim(task, user)
+    mine = Assignment.objects.filter(task=task, annotator=user, state=Assignment.State.LEASED)
+    open_round = Round.objects.filter(pk=task.round_id, state=Round.State.OPEN).exists()
+    taken = open_round and mine.update(state=Assignment.State.SUBMITTED, leased_until=None)
+    if taken:
+        annotation.assignment = Assignment.objects.get(task=task, annotator=user)
+    else:
+        annotation.surplus = True
+
+
+def _read_score(round: Round, text: Any) -> int | None:
+    text = str(text)
+    if not text:
+        return None
+    sign = -1 if text.startswith("-") else 1
+    digits = text.removeprefix("-")
+    score = sign * int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 5 else None
+    if score is None or score not in round.scores:
+        raise InvalidLabel(f"The score must be a whole number from {round.scale_low} to {round.scale_high}.")
+    return score
+
+
+def _read_answers(task: Task, data: Mapping[str, Any]) -> dict[int, str]:
+    allowed = {"yes", "no"} | ({"na"} if task.round.allow_na else set())
+    questions = set() if task.checklist is None else {question.pk for question in task.checklist.questions.all()}
+    answers: dict[int, str] = {}
+    for name in data:
+        if not name.startswith("answer-"):
+            continue
+        digits, value = name.removeprefix("answer-"), str(data[name])
+        question = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 18 else 0
+        if question not in questions:
+            raise InvalidLabel("An answer belongs to a question that is not on this checklist: reload the page.")
+        if value not in allowed:
+            raise InvalidLabel(f"An answer must be one of: {', '.join(sorted(allowed, reverse=True))}.")
+        answers[question] = value
+    return answers

@@ -1,0 +1,27 @@
+"""The words of the human side, one module per noun (see docs/words.md)."""
+
+from annotate.models.annotation import Annotation, Answer
+from annotate.models.checklist import Checklist, Question
+from annotate.models.item import Item, Response
+from annotate.models.project import Invitation, Membership, Project, Role
+from annotate.models.round import Assignment, Round, Task
+from annotate.models.upload import Upload
+from annotate.models.user import User
+
+__all__ = [
+    "Annotation",
+    "Answer",
+    "Assignment",
+    "Checklist",
+    "Invitation",
+    "Item",
+    "Membership",
+    "Project",
+    "Question",
+    "Response",
+    "Role",
+    "Round",
+    "Task",
+    "Upload",
+    "User",
+]

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotate.models.item import Item
+from annotate.models.user import User
+
+
+class ChecklistQuerySet(models.QuerySet["Checklist"]):
+    def approved(self) -> ChecklistQuerySet:
+        return self.filter(state=Checklist.State.APPROVED)
+
+    def drafts(self) -> ChecklistQuerySet:
+        return self.filter(state=Checklist.State.DRAFT)
+
+    def newest_approved(self, items: models.QuerySet[Item] | Sequence[Item], policy: str = "") -> dict[int, Checklist]:
+        """The approved checklist of each item (the newest version, of one policy where named), by item id."""
+        found = self.approved().filter(item__in=items)
+        if policy:
+            found = found.filter(policy=policy)
+        return {checklist.item_id: checklist for checklist in found.order_by("version")}
+
+
+class Checklist(models.Model):
+    """An ordered list of yes/no questions for an item, where *yes* means that a requirement is met.
+
+    A draft may change. From its approval on a version is immutable: an edit makes a new draft version with a parent.
+    """
+
+    class State(models.TextChoices):
+        DRAFT = "draft", "Draft"
+        APPROVED = "approved", "Approved"
+        RETIRED = "retired", "Retired"
+
+    HUMAN = "human"
+
+    item = models.ForeignKey(Item, models.PROTECT, related_name="checklists")
+    version = models.PositiveIntegerField()
+    parent = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="children")
+    policy = models.CharField(max_length=40, default=HUMAN)  # who wrote it: "human" or a generation policy
+    state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    approved_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    approved_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ChecklistQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["item", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "version"], name="checklist_version_once"),
+            models.CheckConstraint(condition=Q(version__gte=1), name="checklist_version_from_one"),
+            models.CheckConstraint(
+                condition=~Q(state="approved") | Q(approved_at__isnull=False), name="checklist_approval_dated"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Checklist {self.version} of {self.item}"
+
+    @property
+    def edited(self) -> bool:
+        return self.parent_id is not None
+
+    @classmethod
+    def write(
+        cls,
+        item: Item,
+        questions: Sequence[str],
+        *,
+        policy: str = HUMAN,
+        created_by: User | None = None,
+        parent: Checklist | None = None,
+    ) -> Checklist:
+        """A new draft, numbered after the item's newest version."""
+        texts = clean_questions(questions)
+        with transaction.atomic():
+            # The item's row is locked so that two writers cannot take the same number.
+            Item.objects.select_for_update().get(pk=item.pk)
+            newest = cls.objects.filter(item=item).aggregate(newest=models.Max("version"))["newest"] or 0
+            checklist = cls.objects.create(
+                item=item, version=newest + 1, policy=policy, created_by=created_by, parent=parent
+            )
+            checklist._set_questions(texts)
+        return checklist
+
+    def edit(self, questions: Sequence[str], user: User | None) -> Checklist:
+        """Change the questions: a draft in place, any other version by a new draft that names this one as parent.
+
+        Returns the checklist that now carries the questions.
+        """
+        texts = clean_questions(questions)
+        with transaction.atomic():
+            current = Checklist.objects.select_for_update().get(pk=self.pk)
+            if current.state == self.State.DRAFT:
+                current.questions.all().delete()
+                current._set_questions(texts)
+                return current
+            return Checklist.write(self.item, texts, policy=self.policy, created_by=user, parent=current)
+
+    def approve(self, user: User | None) -> None:
+        """Approve a draft; an approved version that it was edited from is retired with it."""
+        with transaction.atomic():
+            approved = Checklist.objects.filter(pk=self.pk, state=self.State.DRAFT).update(
+                state=self.State.APPROVED, approved_by=user, approved_at=timezone.now()
+            )
+            if not approved:
+                raise ValidationError("Only a draft can be approved: reload the page to see its present state.")
+            ancestor = self.parent
+            while ancestor is not None:
+                ancestor.retire()
+                ancestor = ancestor.parent
+        self.refresh_from_db()
+
+    def retire(self) -> None:
+        """Offer this version to no new round. Rounds that pinned it keep it."""
+        Checklist.objects.filter(pk=self.pk).update(state=self.State.RETIRED)
+        self.refresh_from_db()
+
+    def _set_questions(self, texts: Sequence[str]) -> None:
+        Question.objects.bulk_create(
+            Question(checklist=self, position=position, text=text) for position, text in enumerate(texts, start=1)
+        )
+
+
+class Question(models.Model):
+    """One yes/no question of a checklist, at a position from 1."""
+
+    LONGEST = 1000
+    MOST = 50
+
+    checklist = models.ForeignKey(Checklist, models.CASCADE, related_name="questions")
+    position = models.PositiveSmallIntegerField()
+    text = models.CharField(max_length=LONGEST)
+
+    class Meta:
+        ordering = ["checklist", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["checklist", "position"], name="question_position_once"),
+            models.CheckConstraint(condition=~Q(text=""), name="question_has_text"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def clean_questions(questions: Sequence[str]) -> list[str]:
+    """Trimmed question texts; ValidationError with a sentence where a list cannot be a checklist."""
+    texts = [" ".join(text.split()) for text in questions]
+    texts = [text for text in texts if text]
+    if not texts:
+        raise ValidationError("A checklist needs at least one question.")
+    if len(texts) > Question.MOST:
+        raise ValidationError(f"A checklist has at most {Question.MOST} questions; this one has {len(texts)}.")
+    for number, text in enumerate(texts, start=1):
+        if len(text) > Question.LONGEST:
+            raise ValidationError(f"Question {number} has {len(text)} characters; at most {Question.LONGEST} fit.")
+    if len({text.casefold() for text in texts}) < len(texts):
+        raise ValidationError("Two questions are the same: remove one of them.")
+    return texts

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from annotate.models.project import Project
+
+
+class ItemQuerySet(models.QuerySet["Item"]):
+    def without_checklist(self, policy: str = "") -> ItemQuerySet:
+        """Items that have no live (draft or approved) checklist, of this policy where one is named."""
+        live = Q(checklists__state__in=["draft", "approved"])
+        if policy:
+            live &= Q(checklists__policy=policy)
+        return self.exclude(pk__in=self.filter(live).values("pk"))
+
+
+class Item(models.Model):
+    """One instruction, with an optional conversation before it and an optional reference response."""
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="items")
+    external_id = models.CharField(max_length=200)
+    instruction = models.TextField()
+    history = models.JSONField(default=list, blank=True)  # [{"role": "user" | "assistant", "content": str}]
+    reference = models.TextField(blank=True)
+    category = models.CharField(max_length=100, blank=True)
+    language = models.CharField(max_length=35, blank=True)  # BCP 47, "" where unknown
+    metadata = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ItemQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "external_id"], name="item_external_id_once"),
+            models.CheckConstraint(condition=~Q(instruction=""), name="item_has_instruction"),
+            models.CheckConstraint(condition=~Q(external_id=""), name="item_has_external_id"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class Response(models.Model):
+    """One system's text for an item. `system` is for researchers and curators alone: never for annotators."""
+
+    item = models.ForeignKey(Item, models.CASCADE, related_name="responses")
+    system = models.CharField(max_length=100)
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "system"], name="response_once_per_system"),
+            models.CheckConstraint(condition=~Q(text=""), name="response_has_text"),
+            models.CheckConstraint(condition=~Q(system=""), name="response_has_system"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item} by {self.system}"

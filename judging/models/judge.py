@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import ipaddress
+from typing import Any
+from urllib.parse import urlsplit
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+
+from annotate.models import Project
+
+
+class KeyUnavailable(Exception):
+    """The judge's key cannot be had; the message says what to do, without any part of the key."""
+
+
+class Judge(models.Model):
+    """A model at an OpenAI-compatible endpoint, with parameters and prices."""
+
+    class KeySource(models.TextChoices):
+        NONE = "none", "No key needed"
+        ENVIRONMENT = "environment", "OPENAI_API_KEY of the server"
+        STORED = "stored", "A key of its own, stored encrypted"
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="judges")
+    name = models.CharField(max_length=80)
+    base_url = models.CharField("base URL", max_length=300, help_text="For example https://api.openai.com/v1")
+    model = models.CharField(max_length=120)
+    key_source = models.CharField("key", max_length=12, choices=KeySource.choices, default=KeySource.NONE)
+    encrypted_key = models.TextField(blank=True, editable=False)
+    temperature = models.FloatField(default=0.0)
+    max_tokens = models.PositiveIntegerField("most tokens in a reply", default=512)
+    timeout_seconds = models.PositiveIntegerField("seconds to wait for a reply", default=120)
+    concurrency = models.PositiveSmallIntegerField("calls at the same time", default=4)
+    input_price = models.DecimalField(
+        "price of a million input tokens (USD)", max_digits=10, decimal_places=4, default=0
+    )
+    cached_input_price = models.DecimalField(
+        "price of a million cached input tokens (USD)", max_digits=10, decimal_places=4, default=0
+    )
+    output_price = models.DecimalField(
+        "price of a million output tokens (USD)", max_digits=10, decimal_places=4, default=0
+    )
+    is_weak = models.BooleanField(default=False, editable=False)  # the packaged model: pages say so
+    archived = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="judge_name_once"),
+            models.CheckConstraint(
+                condition=Q(input_price__gte=0, cached_input_price__gte=0, output_price__gte=0),
+                name="judge_prices_not_negative",
+            ),
+            models.CheckConstraint(condition=Q(concurrency__gte=1, concurrency__lte=256), name="judge_concurrency"),
+            models.CheckConstraint(condition=Q(temperature__gte=0, temperature__lte=2), name="judge_temperature"),
+            models.CheckConstraint(
+                condition=Q(timeout_seconds__gte=1, max_tokens__gte=1), name="judge_limits_positive"
+            ),
+            models.CheckConstraint(
+                condition=~Q(key_source="stored") | ~Q(encrypted_key=""), name="judge_stored_key_present"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        super().clean()
+        check_endpoint(self.base_url)
+        if self.key_source == self.KeySource.ENVIRONMENT and not self._is_server_endpoint():
+            raise ValidationError(
+                {"key_source": f"The server's key is sent to {settings.OPENAI_BASE_URL} only: use that base URL."}
+            )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is sent with every call, and part of the cache key."""
+        return {"temperature": self.temperature, "max_tokens": self.max_tokens}
+
+    def store_key(self, key: str) -> None:
+        self.key_source = self.KeySource.STORED
+        self.encrypted_key = _cipher().encrypt(key.encode()).decode()
+
+    def api_key(self) -> str:
+        """The key to send. Raises KeyUnavailable; the environment's key goes to the server's own endpoint only, so
+        that nobody can have it sent elsewhere by editing a judge."""
+        if self.key_source == self.KeySource.NONE:
+            return "none"
+        if self.key_source == self.KeySource.ENVIRONMENT:
+            if not self._is_server_endpoint():
+                raise KeyUnavailable("The server's key is not sent to this base URL: give the judge a key of its own.")
+            if not settings.OPENAI_API_KEY:
+                raise KeyUnavailable("OPENAI_API_KEY is not set on the server: set it and restart, or store a key.")
+            return str(settings.OPENAI_API_KEY)
+        try:
+            return _cipher().decrypt(self.encrypted_key.encode()).decode()
+        except InvalidToken as error:
+            raise KeyUnavailable("The stored key cannot be read any more: enter it again.") from error
+
+    def _is_server_endpoint(self) -> bool:
+        return self.base_url.rstrip("/") == str(settings.OPENAI_BASE_URL).rstrip("/")
+
+
+def check_endpoint(url: str) -> None:
+    """ValidationError unless `url` is an http(s) address that the server may call."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ValidationError({"base_url": "This is not an address: check it for typing errors."}) from error
+    if parts.scheme not in {"http", "https"} or not host or port == 0:
+        raise ValidationError({"base_url": "The base URL must start with http:// or https:// and name a host."})
+    if parts.username or parts.password:
+        raise ValidationError({"base_url": "Leave user name and password out of the base URL: use the key field."})
+    if not settings.JUDGES_ON_PRIVATE_NETWORKS and is_private_host(host):
+        raise ValidationError({"base_url": "This server does not call private addresses: use a public host name."})
+
+
+def is_private_host(host: str) -> bool:
+    """Whether `host` is a literal private address or a local name. Names are resolved again when a call is made."""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+
+
+def _cipher() -> Fernet:
+    digest = hashlib.sha256(b"concord judge keys:" + settings.SECRET_KEY.encode()).digest()
+    return Fernet(base64.urlsafe_b64encode(digest))
