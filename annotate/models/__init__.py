@@ -3,6 +3,7 @@
 from annotate.models.annotation import Annotation, Answer
 from annotate.models.checklist import Checklist, Question
 from annotate.models.item import Item, Response
+from annotate.models.login import LoginAttempt
 from annotate.models.project import Invitation, Membership, Project, Role
 from annotate.models.round import Assignment, Round, Task
 from annotate.models.upload import Upload
@@ -15,6 +16,7 @@ __all__ = [
     "Checklist",
     "Invitation",
     "Item",
+    "LoginAttempt",
     "Membership",
     "Project",
     "Question",

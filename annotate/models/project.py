@@ -88,6 +88,10 @@ class Project(Scale):
         return Role(role) if role else None
 
 
+class LastCurator(Exception):
+    """The change would leave a project without a curator; the message is a sentence for the person who tried."""
+
+
 class Membership(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
@@ -109,6 +113,26 @@ class Membership(models.Model):
             self.role == Role.CURATOR
             and not self.project.memberships.filter(role=Role.CURATOR).exclude(pk=self.pk).exists()
         )
+
+    def change_role(self, role: Role | str) -> None:
+        """Give the member another role. Raises LastCurator where nobody would be left to administer the project."""
+        with transaction.atomic():
+            self._keep_a_curator(role)
+            Membership.objects.filter(pk=self.pk).update(role=role)
+        self.role = role
+
+    def end(self) -> None:
+        """Take the member out of the project; what they labelled stays. Raises LastCurator as `change_role` does."""
+        with transaction.atomic():
+            self._keep_a_curator(None)
+            self.delete()
+
+    def _keep_a_curator(self, role: Role | str | None) -> None:
+        # The project's row is locked, so that two curators cannot remove each other at the same moment.
+        Project.objects.select_for_update().get(pk=self.project_id)
+        self.refresh_from_db(fields=["role"])
+        if role != Role.CURATOR and self.is_last_curator():
+            raise LastCurator("A project needs a curator: make another member curator first.")
 
 
 class InvitationError(Exception):
