@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from annotate import throttle
+from annotate.models import User
+
+
+class LoginForm(AuthenticationForm):
+    """User name and password, throttled. Every refusal says the same, whether the name exists or not."""
+
+    error_messages = {
+        "invalid_login": _("User name and password do not match: check both, and mind capital letters."),
+        "inactive": _("User name and password do not match: check both, and mind capital letters."),
+        "throttled": _("Too many failed attempts: wait a quarter of an hour, then try again."),
+    }
+
+    def clean(self) -> dict[str, Any]:
+        username, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
+        if not username or not password or self.request is None:
+            return super().clean()
+        address = throttle.address_of(self.request)
+        if not throttle.take_attempt(username, address):
+            raise ValidationError(self.error_messages["throttled"], code="throttled")
+        cleaned = super().clean()
+        throttle.forget_attempts(username, address)
+        return cleaned
+
+
+class SignUpForm(BaseUserCreationForm[User]):
+    """A new account, for somebody who holds an invitation."""
+
+    first_name = forms.CharField(
+        label=_("Name"),
+        max_length=150,
+        required=False,
+        help_text=_("How the other members see you. Your user name where you leave it empty."),
+    )
+
+    class Meta:
+        model = User
+        fields = ("username", "first_name")
+
+    def clean_username(self) -> str:
+        username: str = self.cleaned_data["username"]
+        # "Ann" and "ann" would be taken for one person by everybody but the database.
+        if User.objects.filter(username__iexact=username).exists():
+            raise ValidationError(_("This user name is taken: choose another, or log in if it is yours."))
+        return username

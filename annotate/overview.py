@@ -1,0 +1,155 @@
+"""Where a project stands and what to do next, for the overview and the list of projects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotate.models import Checklist, Membership, Project, Response, Role, Round, User
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do next, in a sentence, and the button that leads there ("" where somebody else has to act)."""
+
+    sentence: str
+    action: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a round holds for one annotator: tasks submitted, and tasks that could still be theirs."""
+
+    round: Round
+    submitted: int
+    available: int
+
+    @property
+    def total(self) -> int:
+        return self.submitted + self.available
+
+
+def counts_of(project: Project) -> dict[str, int]:
+    """Numbers of items, responses, and checklists by state, and of the members who annotate."""
+    by_state = dict(
+        Checklist.objects.filter(item__project=project).values_list("state").annotate(n=Count("pk")).order_by()
+    )
+    return {
+        "items": project.items.count(),
+        "responses": Response.objects.filter(item__project=project).count(),
+        **{state: by_state.get(state, 0) for state in Checklist.State.values},
+        "annotators": project.memberships.filter(role=Role.ANNOTATOR).count(),
+    }
+
+
+def work_for(project: Project, user: User) -> list[Work]:
+    """The open rounds of the project, as this annotator sees them."""
+    return [Work(round, **round.progress_of(user)) for round in project.rounds.open()]
+
+
+def next_step(membership: Membership) -> NextStep:
+    """The first thing that is missing on the way from items to agreement, as far as this member can mend it."""
+    if membership.role == Role.ANNOTATOR:
+        return _annotator_step(membership)
+    project, curates = membership.project, membership.role == Role.CURATOR
+    counts = counts_of(project)
+    return (
+        _material_step(project, counts, curates)
+        or _round_step(project, counts, curates)
+        or NextStep(_("Every round is complete. Read its agreement and export the labels."), _("To the rounds"), _to("rounds", project))
+    )
+
+
+def _annotator_step(membership: Membership) -> NextStep:
+    waiting = sum(work.available for work in work_for(membership.project, membership.user))
+    if not waiting:
+        return NextStep(_("Nothing waits for you at the moment."))
+    sentence = ngettext("One task waits for you.", "%(n)d tasks wait for you.", waiting) % {"n": waiting}
+    return NextStep(sentence, _("To your tasks"), _to("project", membership.project))
+
+
+def _material_step(project: Project, counts: dict[str, int], curates: bool) -> NextStep | None:
+    """Items, then checklists for them."""
+    if not counts["items"]:
+        if curates:
+            return NextStep(
+                _("Import the instructions and the responses that are to be judged."),
+                _("Import items"),
+                _to("import_items", project),
+            )
+        return NextStep(_("There is nothing to judge yet: ask a curator to import items."))
+    drafts = counts["draft"]
+    if drafts:
+        sentence = ngettext("One draft checklist waits for review.", "%(n)d draft checklists wait for review.", drafts)
+        return NextStep(sentence % {"n": drafts}, _("Review checklists"), _to("checklists", project))
+    if not counts["approved"]:
+        if curates:
+            return NextStep(
+                _("No item has a checklist yet. Let a model write them, then review what it wrote."),
+                _("Generate checklists"),
+                _to("generate", project),
+            )
+        if not project.rounds.exists():
+            return NextStep(
+                _("No item has a checklist yet: ask a curator for them, or score without checklists."),
+                _("Create a round"),
+                _to("round_create", project),
+            )
+    return None
+
+
+def _round_step(project: Project, counts: dict[str, int], curates: bool) -> NextStep | None:
+    """A round, people for it, a judge beside them."""
+    rounds = list(project.rounds.with_progress())
+    if not rounds:
+        return NextStep(
+            _("Create a round: it says what annotators are asked, and how many of them see each response."),
+            _("Create a round"),
+            _to("round_create", project),
+        )
+    drafts = [round for round in rounds if round.state == Round.State.DRAFT]
+    going = [
+        round
+        for round in rounds
+        if round.state == Round.State.OPEN and round.seats_submitted < round.seats_total
+    ]
+    if drafts and not going:
+        name = {"round": drafts[0].name}
+        return NextStep(
+            _("The round “%(round)s” is a draft: open it to let annotators in.") % name,
+            _("To the round"),
+            _to("round", project, drafts[0].pk),
+        )
+    if going and not counts["annotators"]:
+        if curates:
+            return NextStep(
+                _("A round is open, but nobody annotates: invite annotators."),
+                _("Invite annotators"),
+                _to("members", project),
+            )
+        return NextStep(_("A round is open, but nobody annotates: ask a curator to invite annotators."))
+    started = [round for round in rounds if round.state != Round.State.DRAFT]
+    if started and not project.runs.filter(round__isnull=False).exists():
+        return NextStep(
+            _("Let a judge label the same responses, to see how far it agrees with the people."),
+            _("Start a judge run"),
+            f"{_to('run_create', project)}?round={started[0].pk}",
+        )
+    if going:
+        name = {"round": going[0].name}
+        return NextStep(
+            _("Labels are coming in for “%(round)s”: watch how far they agree.") % name,
+            _("See the agreement"),
+            _to("agreement", project, going[0].pk),
+        )
+    return None
+
+
+def _to(name: str, project: Project, *args: Any) -> str:
+    return reverse(name, args=[project.slug, *args])

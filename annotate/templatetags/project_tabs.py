@@ -1,0 +1,46 @@
+"""The sub-navigation of a project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext_lazy as _
+
+from annotate.models import Role
+
+register = template.Library()
+
+EVERY_ROLE = set(Role)
+RESEARCHERS = {Role.CURATOR, Role.RESEARCHER}
+TABS = [
+    ("project", _("Overview"), EVERY_ROLE),
+    ("items", _("Items"), RESEARCHERS),
+    ("checklists", _("Checklists"), RESEARCHERS),
+    ("rounds", _("Rounds"), RESEARCHERS),
+    ("judges", _("Judges"), RESEARCHERS),
+    ("runs", _("Runs"), RESEARCHERS),
+    ("members", _("Members"), {Role.CURATOR}),
+    ("project_settings", _("Settings"), {Role.CURATOR}),
+]
+
+
+@register.inclusion_tag("annotate/project_tabs.html", takes_context=True)
+def project_tabs(context: dict[str, Any]) -> dict[str, Any]:
+    """The tabs that the reader's role may open; the one that the page lies under is the current one."""
+    request = context["request"]
+    tabs = []
+    for name, label, roles in TABS:
+        if request.membership.role not in roles:
+            continue
+        try:
+            url = reverse(name, args=[request.membership.project.slug])
+        except NoReverseMatch:
+            continue
+        if name == "project":
+            current = "page" if request.path == url else ""
+        else:
+            current = "page" if request.path == url else "true" if request.path.startswith(url) else ""
+        tabs.append({"url": url, "label": label, "current": current})
+    return {"tabs": tabs}
