@@ -35,14 +35,14 @@ def alpha(histogram: Histogram, level: Level) -> Figure:
     Coincidences are added up as integers for each number of labels per unit, so equal data give equal
     bits.
     """
-    check_level(histogram, level)
+    check_level(histogram.domain, level)
     name = f"alpha ({level})"
     reason = why_undefined(histogram)
     if reason is not None:
         return histogram.figure(name, reason=reason)
     table = histogram.pairable()
     marginals = table.units @ table.counts
-    distances = squared_differences(histogram, level, marginals)
+    distances = squared_differences(histogram.domain, level, marginals)
     observed = float((_coincidences(table) * distances).sum())
     expected = float(marginals @ distances @ marginals)
     return histogram.figure(name, 1.0 - (histogram.n_labels - 1) * observed / expected)
@@ -65,16 +65,17 @@ def why_undefined(histogram: Histogram) -> str | None:
     return None
 
 
-def check_level(histogram: Histogram, level: str) -> None:
+def check_level(domain: Sequence[Value], level: str) -> None:
     """Raise ValueError, with a sentence, if the level is unknown or does not fit the values."""
     if level not in LEVELS:
         raise ValueError(f"There is no level {level!r}; choose one of {', '.join(LEVELS)}.")
-    if level in ("interval", "ratio") and not histogram.numeric:
-        raise ValueError(f"The {level} level needs numbers, and the values are {listed(histogram.domain)}.")
-    if level == "ratio" and histogram.domain and histogram.values[0] < 0:
-        raise ValueError(
-            f"The ratio level needs values of zero or more, and {shown(histogram.domain[0])} is less."
-        )
+    if level not in ("interval", "ratio"):
+        return
+    if any(isinstance(value, str) for value in domain):
+        raise ValueError(f"The {level} level needs numbers, and the values are {listed(domain)}.")
+    least = min((float(value) for value in domain), default=0.0)
+    if level == "ratio" and least < 0:
+        raise ValueError(f"The ratio level needs values of zero or more, and {shown(least)} is less.")
 
 
 def mid_ranks(marginals: FloatArray | IntArray) -> FloatArray:
@@ -86,11 +87,11 @@ def mid_ranks(marginals: FloatArray | IntArray) -> FloatArray:
     return ranks
 
 
-def squared_differences(histogram: Histogram, level: Level, marginals: IntArray) -> FloatArray:
+def squared_differences(domain: Sequence[Value], level: Level, marginals: IntArray) -> FloatArray:
     """(values, values): the squared difference d of every two values at this level."""
     if level == "nominal":
-        return 1.0 - np.eye(len(histogram.domain))
-    places = mid_ranks(marginals) if level == "ordinal" else histogram.values
+        return 1.0 - np.eye(len(domain))
+    places = mid_ranks(marginals) if level == "ordinal" else np.asarray(domain, dtype=np.float64)
     gaps = places[:, None] - places[None, :]
     if level == "ratio":
         sums = places[:, None] + places[None, :]
@@ -101,11 +102,17 @@ def squared_differences(histogram: Histogram, level: Level, marginals: IntArray)
 
 def alpha_statistic(histogram: Histogram, level: Level) -> Statistic:
     """Alpha as a statistic of the pairable patterns, in sorted order, for intervals."""
-    check_level(histogram, level)
-    table = histogram.pairable()
+    return table_statistic(histogram.pairable(), histogram.domain, level)
+
+
+def table_statistic(table: PatternTable, domain: Sequence[Value], level: Level) -> Statistic:
+    """Alpha as a statistic of the rows of a table, whose patterns may repeat or hold fewer than two
+    labels.
+    """
+    check_level(domain, level)
     if level == "ordinal":
         return OrdinalAlpha(table)
-    return fixed_distance_alpha(table, squared_differences(histogram, level, table.units @ table.counts))
+    return fixed_distance_alpha(table, squared_differences(domain, level, table.units))
 
 
 def fixed_distance_alpha(table: PatternTable, distances: FloatArray) -> Totals:
