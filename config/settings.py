@@ -7,8 +7,12 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import django_stubs_ext
 import environ
 from django.core.exceptions import ImproperlyConfigured
+
+# Lets classes such as ModelForm be written with their type, as in ModelForm[Round].
+django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
@@ -75,6 +79,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "django.forms",  # the form renderer reads its templates
 ]
 
 MIDDLEWARE = [
@@ -130,7 +135,10 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
     }
     _database["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
 elif _database["ENGINE"] == "django.db.backends.postgresql":
-    _database.setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": whole("DATABASE_POOL_SIZE", 10, 1, 200)}
+    _database.setdefault("OPTIONS", {})["pool"] = {
+        "min_size": 1,
+        "max_size": whole("DATABASE_POOL_SIZE", 10, 1, 200),
+    }
 else:
     raise ImproperlyConfigured("DATABASE_URL must start with sqlite:// or postgres://.")
 
