@@ -1,7 +1,7 @@
 """Who may do what. Every view of a project starts here: outsiders get 404, members with another role 403.
 
-A project's pages carry its slug in the URL. The decorator looks the project up together with the reader's membership and
-hands both on, so that no view can touch a project before the check.
+A project's pages carry its slug in the URL. The decorator looks the project up together with the reader's membership
+and hands both on, so that no view can touch a project before the check.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import datetime
 import hashlib
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, IntegerField, Q, Value, When
+from django.db.models import Case, Exists, IntegerField, Min, OuterRef, Q, Value, When
 from django.utils import timezone
 
 from annotate.models import Annotation, Assignment, Round, Task, User
@@ -61,6 +61,16 @@ def reclaim(task: Task, user: User) -> bool:
     return False
 
 
+def next_release(round: Round, user: User) -> datetime.datetime | None:
+    """When the first seat that somebody else holds now, and that `user` could take, comes free at the latest."""
+    if round.state != Round.State.OPEN:
+        return None
+    mine = Assignment.objects.filter(task=OuterRef("task"), annotator=user)
+    held = Assignment.objects.filter(task__round=round, state=Assignment.State.LEASED).exclude(Exists(mine))
+    first: datetime.datetime | None = held.aggregate(first=Min("leased_until"))["first"]
+    return first
+
+
 def skip(task: Task, user: User, reason: str) -> bool:
     """Give the seat to somebody else and remember that this user skipped the task; False when it was not theirs."""
     with transaction.atomic():
@@ -79,9 +89,12 @@ def _claim(seat: Assignment, user: User, now: datetime.datetime) -> bool:
     """Lease `seat` to `user` if it is still free or its lease still run out, and start the user's annotation."""
     try:
         with transaction.atomic():
+            # Conditions on the seat's own columns only: a joined condition becomes a subquery, which PostgreSQL does
+            # not look at again after it waited for a rival's UPDATE of the same row.
             claimed = (
-                Assignment.objects.filter(pk=seat.pk, task__round__state=Round.State.OPEN)
+                Assignment.objects.filter(pk=seat.pk)
                 .filter(Q(state=Assignment.State.FREE) | Q(state=Assignment.State.LEASED, leased_until__lt=now))
+                .filter(Exists(Round.objects.filter(pk=seat.task.round_id, state=Round.State.OPEN)))
                 .update(
                     state=Assignment.State.LEASED,
                     annotator=user,

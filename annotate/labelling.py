@@ -21,7 +21,12 @@ LONGEST_ACTIVE_SECONDS = 24 * 3600
 
 
 class InvalidLabel(Exception):
-    """The content does not fit the round; the message is a sentence for the annotator."""
+    """The content does not fit the round; the message is a sentence for the annotator. `content` is what fits, with the
+    comment as it was written, so that a screen can show it again."""
+
+    def __init__(self, message: str, content: Content | None = None) -> None:
+        super().__init__(message)
+        self.content = content
 
 
 class NoSeat(Exception):
@@ -56,23 +61,25 @@ def read_content(task: Task, data: Mapping[str, Any]) -> Content:
 
     Raises InvalidLabel when a value is off the round's scale, unknown, or about a question of another checklist.
     """
-    round = task.round
-    score = _read_score(round, data.get("score") or "")
-    answers = _read_answers(task, data)
+    problems: list[str] = []
+    score = _read_score(task.round, str(data.get("score") or ""), problems)
+    answers = _read_answers(task, data, problems)
     effect = str(data.get("effect") or "")
-    if effect and (not round.uses_checklist or effect not in Annotation.Effect.values):
-        raise InvalidLabel("The effect of the checklist must be easier, no effect or harder.")
+    if effect and (not task.round.uses_checklist or effect not in Annotation.Effect.values):
+        problems.append("The effect of the checklist must be easier, no effect or harder.")
+        effect = ""
     comment = str(data.get("comment") or "").replace("\r\n", "\n")
     if len(comment) > Annotation.LONGEST_COMMENT:
-        raise InvalidLabel(
-            f"The comment has {len(comment):,} characters; shorten it to {Annotation.LONGEST_COMMENT:,}."
-        )
+        problems.append(f"The comment has {len(comment):,} characters; shorten it to {Annotation.LONGEST_COMMENT:,}.")
     if any(ord(char) < 32 and char not in "\n\t" for char in comment):
-        raise InvalidLabel("The comment contains control characters: remove them and save again.")
-    seconds = str(data.get("active_seconds") or "0")
-    if not (seconds.isascii() and seconds.isdecimal() and len(seconds) < 10):
-        raise InvalidLabel("The active time must be a whole number of seconds.")
-    return Content(score, answers, effect, comment, min(int(seconds), LONGEST_ACTIVE_SECONDS))
+        problems.append("The comment contains control characters: remove them and save again.")
+    seconds = _read_whole(str(data.get("active_seconds") or "0"))
+    if seconds is None or seconds < 0:
+        problems.append("The active time must be a whole number of seconds.")
+    content = Content(score, answers, effect, comment, min(max(seconds or 0, 0), LONGEST_ACTIVE_SECONDS))
+    if problems:
+        raise InvalidLabel(" ".join(problems), content)
+    return content
 
 
 def missing_parts(task: Task, content: Content) -> list[str]:
@@ -89,9 +96,7 @@ def missing_parts(task: Task, content: Content) -> list[str]:
     return missing
 
 
-def save(
-    task: Task, user: User, content: Content, *, token: str, version: int, submit: bool = False
-) -> Annotation:
+def save(task: Task, user: User, content: Content, *, token: str, version: int, submit: bool = False) -> Annotation:
     """Store the content as a draft, or submit it, in one transaction.
 
     Raises NoSeat, AlreadySubmitted, StaleSave, or (on submit) InvalidLabel for what is missing. A submission whose seat
@@ -157,30 +162,35 @@ def _take_seat(annotation: Annotation) -> None:
         annotation.surplus = True
 
 
-def _read_score(round: Round, text: Any) -> int | None:
-    text = str(text)
+def _read_whole(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 16):
+        return None
+    return -int(digits) if text.startswith("-") else int(digits)
+
+
+def _read_score(round: Round, text: str, problems: list[str]) -> int | None:
     if not text:
         return None
-    sign = -1 if text.startswith("-") else 1
-    digits = text.removeprefix("-")
-    score = sign * int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 5 else None
-    if score is None or score not in round.scores:
-        raise InvalidLabel(f"The score must be a whole number from {round.scale_low} to {round.scale_high}.")
+    score = _read_whole(text)
+    if score not in round.scores:
+        problems.append(f"The score must be a whole number from {round.scale_low} to {round.scale_high}.")
+        return None
     return score
 
 
-def _read_answers(task: Task, data: Mapping[str, Any]) -> dict[int, str]:
-    allowed = {"yes", "no"} | ({"na"} if task.round.allow_na else set())
+def _read_answers(task: Task, data: Mapping[str, Any], problems: list[str]) -> dict[int, str]:
+    allowed = ["yes", "no"] + (["na"] if task.round.allow_na else [])
     questions = set() if task.checklist is None else {question.pk for question in task.checklist.questions.all()}
     answers: dict[int, str] = {}
     for name in data:
         if not name.startswith("answer-"):
             continue
-        digits, value = name.removeprefix("answer-"), str(data[name])
-        question = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 18 else 0
+        question, value = _read_whole(name.removeprefix("answer-")), str(data[name])
         if question not in questions:
-            raise InvalidLabel("An answer belongs to a question that is not on this checklist: reload the page.")
-        if value not in allowed:
-            raise InvalidLabel(f"An answer must be one of: {', '.join(sorted(allowed, reverse=True))}.")
-        answers[question] = value
+            problems.append("An answer belongs to a question that is not on this checklist: reload the page.")
+        elif value not in allowed:
+            problems.append(f"An answer must be one of: {', '.join(allowed)}.")
+        else:
+            answers[question] = value
     return answers

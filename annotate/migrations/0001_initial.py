@@ -240,7 +240,6 @@ class Migration(migrations.Migration):
                 ('checklist_policy', models.CharField(blank=True, max_length=40, verbose_name='checklists written by')),
                 ('lease_minutes', models.PositiveSmallIntegerField(default=60, verbose_name='minutes a task is held for one annotator')),
                 ('allow_na', models.BooleanField(default=False, verbose_name='offer "not applicable" as an answer')),
-                ('reveal', models.CharField(choices=[('never', 'Never'), ('after_close', 'After the round is closed')], default='never', max_length=12)),
                 ('seed', models.PositiveIntegerField(default=42)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('opened_at', models.DateTimeField(blank=True, null=True)),

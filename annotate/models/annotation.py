@@ -18,7 +18,7 @@ class AnnotationQuerySet(models.QuerySet["Annotation"]):
 
 
 class Annotation(models.Model):
-    """What one annotator said about one task. Every save raises `version`; a save with the last token changes nothing."""
+    """What one annotator said about one task. A save raises `version`; one with the last token changes nothing."""
 
     class State(models.TextChoices):
         DRAFT = "draft", "Draft"
@@ -57,7 +57,8 @@ class Annotation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["task", "annotator"], name="annotation_once_per_annotator"),
             models.CheckConstraint(
-                condition=~Q(state="submitted") | Q(submitted_at__isnull=False), name="annotation_submission_dated"
+                condition=~Q(state="submitted") | Q(submitted_at__isnull=False),
+                name="annotation_submission_dated",
             ),
             # With one annotation a seat and N seats a task, no task can count more than N annotations.
             models.CheckConstraint(

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import datetime
 import random
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
@@ -41,10 +42,6 @@ class Round(Scale):
         OPEN = "open", "Open"
         CLOSED = "closed", "Closed"
 
-    class Reveal(models.TextChoices):
-        NEVER = "never", "Never"
-        AFTER_CLOSE = "after_close", "After the round is closed"
-
     MOST_OVERLAP = 50
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="rounds")
@@ -60,7 +57,6 @@ class Round(Scale):
     checklist_policy = models.CharField("checklists written by", max_length=40, blank=True)
     lease_minutes = models.PositiveSmallIntegerField("minutes a task is held for one annotator", default=60)
     allow_na = models.BooleanField('offer "not applicable" as an answer', default=False)
-    reveal = models.CharField(max_length=12, choices=Reveal.choices, default=Reveal.NEVER)
     seed = models.PositiveIntegerField(default=42)
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -76,9 +72,7 @@ class Round(Scale):
             models.CheckConstraint(condition=Q(overlap__gte=1, overlap__lte=50), name="round_overlap_in_range"),
             models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="round_lease_positive"),
             models.CheckConstraint(condition=Q(scale_high__gt=models.F("scale_low")), name="round_scale_rises"),
-            models.CheckConstraint(
-                condition=Q(state="draft") | Q(opened_at__isnull=False), name="round_opening_dated"
-            ),
+            models.CheckConstraint(condition=Q(state="draft") | Q(opened_at__isnull=False), name="round_opening_dated"),
         ]
 
     def __str__(self) -> str:
@@ -161,6 +155,29 @@ class Round(Scale):
             raise ValidationError("Only a closed round can be reopened: reload the page to see its present state.")
         self.refresh_from_db()
 
+    def workers(self) -> list[Worker]:
+        """Everybody who took a seat or said something in this round, by user name."""
+        said: Counter[tuple[int, str]] = Counter()
+        annotated = User.objects.filter(annotations__task__round=self)
+        for pk, state, surplus, n in annotated.values_list(
+            "pk", "annotations__state", "annotations__surplus", Count("annotations")
+        ).order_by():
+            said[pk, "surplus" if surplus else state] += n
+        seats = Assignment.objects.filter(task__round=self, annotator__isnull=False)
+        for pk, state, n in seats.values_list("annotator", "state", Count("pk")).order_by():
+            said[pk, f"seat {state}"] += n
+        people = User.objects.filter(pk__in={pk for pk, _ in said}).order_by("username")
+        return [
+            Worker(
+                person,
+                said[person.pk, "submitted"],
+                said[person.pk, "surplus"],
+                said[person.pk, "seat leased"],
+                said[person.pk, "seat skipped"],
+            )
+            for person in people
+        ]
+
     def progress_of(self, user: User) -> dict[str, int]:
         """How many tasks this annotator submitted, and how many could still be theirs."""
         mine = Assignment.objects.filter(task__round=self, annotator=user)
@@ -169,6 +186,16 @@ class Round(Scale):
             "available": Assignment.objects.claimable(self, user, timezone.now()).values("task").distinct().count()
             + mine.filter(state=Assignment.State.LEASED).count(),
         }
+
+
+class Worker(NamedTuple):
+    """How far one annotator has come in a round, in tasks."""
+
+    annotator: User
+    submitted: int
+    surplus: int
+    held: int
+    skipped: int
 
 
 class Task(models.Model):
@@ -186,16 +213,17 @@ class Task(models.Model):
         ordering = ["round", "position"]
         constraints = [
             models.UniqueConstraint(fields=["round", "position"], name="task_position_once"),
-            models.UniqueConstraint(
-                fields=["round", "response"], condition=Q(other=None), name="task_response_once"
-            ),
+            models.UniqueConstraint(fields=["round", "response"], condition=Q(other=None), name="task_response_once"),
             models.UniqueConstraint(
                 fields=["round", "response", "other"], condition=Q(other__isnull=False), name="task_pair_once"
             ),
             models.UniqueConstraint(fields=["round", "item"], condition=Q(response=None), name="task_item_once"),
             models.CheckConstraint(
                 condition=Q(other=None, swapped=None)
-                | (Q(other__isnull=False, response__isnull=False, swapped__isnull=False) & ~Q(other=models.F("response"))),
+                | (
+                    Q(other__isnull=False, response__isnull=False, swapped__isnull=False)
+                    & ~Q(other=models.F("response"))
+                ),
                 name="task_pair_complete",
             ),
         ]
