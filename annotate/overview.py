@@ -62,7 +62,11 @@ def next_step(membership: Membership) -> NextStep:
     return (
         _material_step(project, counts, curates)
         or _round_step(project, counts, curates)
-        or NextStep(_("Every round is complete. Read its agreement and export the labels."), _("To the rounds"), _to("rounds", project))
+        or NextStep(
+            _("Every round is complete. Read its agreement and export the labels."),
+            _("To the rounds"),
+            _to("rounds", project),
+        )
     )
 
 
@@ -114,11 +118,7 @@ def _round_step(project: Project, counts: dict[str, int], curates: bool) -> Next
             _to("round_create", project),
         )
     drafts = [round for round in rounds if round.state == Round.State.DRAFT]
-    going = [
-        round
-        for round in rounds
-        if round.state == Round.State.OPEN and round.seats_submitted < round.seats_total
-    ]
+    going = [round for round in rounds if round.state == Round.State.OPEN and round.seats_submitted < round.seats_total]
     if drafts and not going:
         name = {"round": drafts[0].name}
         return NextStep(

@@ -90,9 +90,7 @@ class NewProjectForm(ProjectForm):
         if not slug:
             raise ValidationError(_("The name has no Latin letters or digits: write a name for the address here."))
         if slug in RESERVED_SLUGS or Project.objects.filter(slug=slug).exists():
-            raise ValidationError(
-                _("The address “%(slug)s” is taken: write another one here."), params={"slug": slug}
-            )
+            raise ValidationError(_("The address “%(slug)s” is taken: write another one here."), params={"slug": slug})
         return slug
 
 

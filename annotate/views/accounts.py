@@ -7,6 +7,7 @@ from typing import cast
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -14,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
-from django.contrib.auth.decorators import login_not_required
 from knox.models import AuthToken
 
 from annotate.context import THEMES

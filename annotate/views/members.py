@@ -17,7 +17,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotate.access import CURATE, MemberRequest, members as members_only
+from annotate.access import CURATE, MemberRequest
+from annotate.access import members as members_only
 from annotate.forms.accounts import SignUpForm
 from annotate.forms.projects import RoleForm
 from annotate.models import Invitation, Membership, Project, Role, User

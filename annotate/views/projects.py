@@ -15,6 +15,7 @@ from annotate import overview
 from annotate.access import CURATE, EVERYBODY, MemberRequest, members
 from annotate.forms.projects import NewProjectForm, ProjectForm
 from annotate.models import Membership, Project, Role, User
+from annotate.rendering import prose
 
 LATEST_RUNS = 5
 
@@ -59,7 +60,8 @@ def project(request: MemberRequest, project: Project) -> HttpResponse:
     """The overview: where the project stands for its researchers, what there is to do for its annotators."""
     if request.membership.role == Role.ANNOTATOR:
         work = overview.work_for(project, request.user)
-        return render(request, "annotate/project_annotator.html", {"project": project, "work": work})
+        context = {"project": project, "work": work, "guidelines": prose(project.guidelines)}
+        return render(request, "annotate/project_annotator.html", context)
     return render(
         request,
         "annotate/project.html",
