@@ -1,0 +1,298 @@
+"""Rows in the native shape to checked items: strict, so that a typing error never becomes data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db.models import Model
+
+from annotate.importing.formats import RawRow, quoted, suggestion
+from annotate.importing.problems import Problems
+from annotate.models import Checklist, Item, Response
+from annotate.models.checklist import clean_questions
+
+
+def _longest(model: type[Model], name: str) -> int:
+    """How many characters the column of this name holds."""
+    return int(getattr(model._meta.get_field(name), "max_length", 0))
+
+
+LONGEST_EXTERNAL_ID = _longest(Item, "external_id")
+LONGEST_CATEGORY = _longest(Item, "category")
+LONGEST_LANGUAGE = _longest(Item, "language")
+LONGEST_SYSTEM = _longest(Response, "system")
+LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+POLICY = re.compile(r"[a-z][a-z0-9_]{0,39}")
+ROLES = ("user", "assistant")
+ITEM_KEYS = (
+    "external_id",
+    "instruction",
+    "category",
+    "language",
+    "reference",
+    "history",
+    "metadata",
+    "responses",
+    "checklist",
+)
+TYPE_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+
+
+@dataclass(frozen=True)
+class ResponseRow:
+    system: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ChecklistRow:
+    questions: Sequence[str]
+    policy: str
+    approved: bool
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """One checked item, as it will be stored. `row` is where it begins in the file."""
+
+    row: int
+    external_id: str
+    instruction: str
+    category: str = ""
+    language: str = ""
+    reference: str = ""
+    history: list[dict[str, str]] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    responses: Sequence[ResponseRow] = ()
+    checklist: ChecklistRow | None = None
+
+
+class _ValueError(Exception):
+    """One value is wrong; the message is the end of a sentence with a row number."""
+
+
+def read_items(rows: Sequence[RawRow], problems: Problems) -> list[ItemRow]:
+    """The items of the rows that are right; every wrong value of the others goes to `problems`."""
+    items: list[ItemRow] = []
+    first_row: dict[str, int] = {}
+    for row in rows:
+        if problems.full:
+            break
+        item = _Reader(row, problems).item()
+        if item is None:
+            continue
+        if item.external_id in first_row:
+            first = first_row[item.external_id]
+            problems.add(row.number, f"the external_id {quoted(item.external_id)} is in row {first} already.")
+        else:
+            first_row[item.external_id] = row.number
+            items.append(item)
+    return items
+
+
+class _Reader:
+    """Reads one row, and notes all that is wrong with it rather than the first thing alone."""
+
+    def __init__(self, row: RawRow, problems: Problems) -> None:
+        self.row = row
+        self.problems = problems
+        self.right = True
+
+    def item(self) -> ItemRow | None:
+        values = self.row.values
+        self._known(values, ITEM_KEYS, "")
+        item = ItemRow(
+            row=self.row.number,
+            external_id=self._label(values, "external_id", LONGEST_EXTERNAL_ID, required=True),
+            instruction=self._text(values, "instruction", required=True),
+            category=self._label(values, "category", LONGEST_CATEGORY),
+            language=self._language(values),
+            reference=self._text(values, "reference"),
+            history=self._history(values),
+            metadata=self._metadata(values),
+            responses=self._responses(values),
+            checklist=self._checklist(values),
+        )
+        return item if self.right else None
+
+    def _note(self, sentence: str, row: int = 0) -> None:
+        self.right = False
+        self.problems.add(row or self.row.number, sentence)
+
+    def _known(self, values: dict[str, Any], known: tuple[str, ...], place: str, row: int = 0) -> None:
+        for key in values:
+            if key not in known:
+                self._note(f"there is no key {quoted(key)}{place}{suggestion(key, known)}", row)
+
+    def _text(self, values: dict[str, Any], key: str, *, required: bool = False) -> str:
+        if key not in values:
+            if required:
+                self._note(f"the key {quoted(key)} is missing.")
+            return ""
+        try:
+            return _checked_text(values[key], f"the {key}", required=required)
+        except _ValueError as error:
+            self._note(str(error))
+            return ""
+
+    def _label(self, values: dict[str, Any], key: str, longest: int, *, required: bool = False) -> str:
+        if key not in values:
+            return self._text(values, key, required=required)
+        try:
+            return _checked_label(values[key], f"the {key}", longest, required=required)
+        except _ValueError as error:
+            self._note(str(error))
+            return ""
+
+    def _language(self, values: dict[str, Any]) -> str:
+        language = self._label(values, "language", LONGEST_LANGUAGE)
+        if language and not LANGUAGE.fullmatch(language):
+            self._note(f'the language {quoted(language)} is not a code such as "en", "ja" or "pt-BR".')
+        return language
+
+    def _history(self, values: dict[str, Any]) -> list[dict[str, str]]:
+        turns = values.get("history", [])
+        if not isinstance(turns, list):
+            self._note(f"the history is {_kind(turns)}, not a list of turns.")
+            return []
+        read = []
+        for number, turn in enumerate(turns, start=1):
+            if not isinstance(turn, dict) or set(turn) != {"role", "content"}:
+                self._note(f'turn {number} of the history must be an object of just "role" and "content".')
+                continue
+            if turn["role"] not in ROLES:
+                self._note(f'the role of turn {number} of the history must be "user" or "assistant".')
+                continue
+            try:
+                content = _checked_text(turn["content"], f"turn {number} of the history", required=True)
+            except _ValueError as error:
+                self._note(str(error))
+                continue
+            read.append({"role": turn["role"], "content": content})
+        return read
+
+    def _metadata(self, values: dict[str, Any]) -> dict[str, Any]:
+        metadata = values.get("metadata", {})
+        if isinstance(metadata, dict):
+            return metadata
+        self._note(f"the metadata is {_kind(metadata)}, not an object in braces.")
+        return {}
+
+    def _responses(self, values: dict[str, Any]) -> list[ResponseRow]:
+        if "responses" not in values:
+            self._note('the key "responses" is missing: an item without responses has an empty list, [].')
+            return []
+        given = values["responses"]
+        if not isinstance(given, list):
+            self._note(f"the responses are {_kind(given)}, not a list.")
+            return []
+        first_row: dict[str, int] = {}
+        read = []
+        for number, (response, row) in enumerate(zip(given, self.row.response_rows, strict=True), start=1):
+            if not isinstance(response, dict):
+                self._note(
+                    f'response {number} is {_kind(response)}, not an object of "system" and "text".', row
+                )
+                continue
+            self._known(response, ("system", "text"), f" in response {number}", row)
+            missing = [key for key in ("system", "text") if key not in response]
+            for key in missing:
+                self._note(f"the key {quoted(key)} of response {number} is missing.", row)
+            if missing:
+                continue
+            try:
+                system = _checked_label(
+                    response["system"],
+                    f"the system of response {number}",
+                    LONGEST_SYSTEM,
+                    required=True,
+                )
+                text = _checked_text(response["text"], f"the response of {quoted(system)}", required=True)
+            except _ValueError as error:
+                self._note(str(error), row)
+                continue
+            if system in first_row:
+                place = f" in row {first_row[system]}" if first_row[system] != row else ""
+                self._note(f"the system {quoted(system)} has a response to this item already{place}.", row)
+                continue
+            first_row[system] = row
+            read.append(ResponseRow(system, text))
+        return read
+
+    def _checklist(self, values: dict[str, Any]) -> ChecklistRow | None:
+        if "checklist" not in values:
+            return None
+        given = values["checklist"]
+        if not isinstance(given, dict):
+            self._note(f'the checklist is {_kind(given)}, not an object with the key "questions".')
+            return None
+        self._known(given, ("questions", "policy", "approved"), " in the checklist")
+        questions = self._questions(given)
+        policy = given.get("policy", Checklist.HUMAN)
+        if not isinstance(policy, str) or not POLICY.fullmatch(policy):
+            self._note('the policy of the checklist must be a name such as "human" or "ticking".')
+        approved = given.get("approved", False)
+        if not isinstance(approved, bool):
+            self._note(f'"approved" of the checklist is {_kind(approved)}, not true or false.')
+        return ChecklistRow(questions, policy, approved) if self.right else None
+
+    def _questions(self, given: dict[str, Any]) -> list[str]:
+        questions = given.get("questions")
+        if not isinstance(questions, list):
+            self._note('the checklist needs the key "questions" with a list of texts.')
+            return []
+        strange = [(n, q) for n, q in enumerate(questions, start=1) if not isinstance(q, str)]
+        for number, question in strange:
+            self._note(f"question {number} of the checklist is {_kind(question)}, not a text.")
+        if strange:
+            return []
+        empty = [number for number, question in enumerate(questions, start=1) if not question.strip()]
+        if empty:
+            self._note(f"question {empty[0]} of the checklist is empty: write it or remove it.")
+            return []
+        try:
+            return clean_questions(questions)
+        except ValidationError as error:
+            sentence = error.messages[0]
+            self._note(f"the checklist is not usable. {sentence}")
+            return []
+
+
+def _kind(value: Any) -> str:
+    return TYPE_NAMES.get(type(value), "a number")
+
+
+def _checked_text(value: Any, what: str, *, required: bool = False) -> str:
+    """The text as it was written; only its emptiness and length are judged."""
+    if not isinstance(value, str):
+        raise _ValueError(f"{what} is {_kind(value)}, not a text{_remedy(value, required)}.")
+    if required and not value.strip():
+        raise _ValueError(f"{what} is empty.")
+    if len(value) > settings.IMPORT_MAX_TEXT:
+        raise _ValueError(
+            f"{what} has {len(value):,} characters: shorten it to {settings.IMPORT_MAX_TEXT:,}."
+        )
+    return value
+
+
+def _checked_label(value: Any, what: str, longest: int, *, required: bool = False) -> str:
+    """A short name on one line, without the white space around it."""
+    text = _checked_text(value, what, required=required).strip()
+    if len(text) > longest:
+        raise _ValueError(f"{what} has {len(text)} characters: shorten it to {longest}.")
+    if any(ord(char) < 32 or ord(char) == 127 for char in text):
+        raise _ValueError(f"{what} contains a line break or another control character: write it on one line.")
+    return text
+
+
+def _remedy(value: Any, required: bool) -> str:
+    if value is None and not required:
+        return ": leave the key out"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return ": put it in quotes"
+    return ""
