@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Exists, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from annotate.models.project import Project
 
@@ -13,6 +14,20 @@ class ItemQuerySet(models.QuerySet["Item"]):
         if policy:
             live &= Q(checklists__policy=policy)
         return self.exclude(pk__in=self.filter(live).values("pk"))
+
+    def matching(self, text: str) -> ItemQuerySet:
+        """Items whose external id or instruction contains the text, in any case."""
+        return self.filter(Q(external_id__icontains=text) | Q(instruction__icontains=text))
+
+    def with_overview(self) -> ItemQuerySet:
+        """Adds `n_responses`, `has_draft` and `has_approved` (checklists)."""
+        responses = Response.objects.filter(item=OuterRef("pk")).order_by().values("item")
+        same = Item.objects.filter(pk=OuterRef("pk"))
+        return self.annotate(
+            n_responses=Coalesce(Subquery(responses.values(n=Count("pk"))), 0),
+            has_draft=Exists(same.filter(checklists__state="draft")),
+            has_approved=Exists(same.filter(checklists__state="approved")),
+        )
 
 
 class Item(models.Model):
