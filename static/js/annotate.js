@@ -184,12 +184,15 @@ function current() {
   return questions.find((row) => row.getAttribute("aria-current") === "true");
 }
 
-function makeCurrent(row, focus) {
-  for (const other of questions) other.toggleAttribute("aria-current", false);
-  if (!row) return;
-  row.setAttribute("aria-current", "true");
+function makeCurrent(row) {
+  for (const other of questions) other.removeAttribute("aria-current");
+  if (row) row.setAttribute("aria-current", "true");
+}
+
+function goTo(row) {
+  makeCurrent(row);
   row.scrollIntoView({ block: "nearest" });
-  if (focus) (row.querySelector("input:checked") || row.querySelector("input")).focus({ preventScroll: true });
+  (row.querySelector("input:checked") || row.querySelector("input")).focus({ preventScroll: true });
 }
 
 function choose(input) {
@@ -203,7 +206,7 @@ function answer(key) {
   if (!input) return false;
   choose(input);
   const next = questions[questions.indexOf(row) + 1];
-  if (next) makeCurrent(next, true);
+  if (next) goTo(next);
   else input.focus({ preventScroll: true });
   return true;
 }
@@ -211,7 +214,7 @@ function answer(key) {
 function move(step) {
   const index = questions.indexOf(current());
   const row = questions[Math.min(Math.max(index + step, 0), questions.length - 1)];
-  if (row) makeCurrent(row, true);
+  if (row) goTo(row);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -241,8 +244,8 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-for (const row of questions) row.addEventListener("focusin", () => makeCurrent(row, false));
-makeCurrent(questions.find((row) => !row.querySelector("input:checked")) || questions[0], false);
+for (const row of questions) row.addEventListener("focusin", () => makeCurrent(row));
+makeCurrent(questions.find((row) => !row.querySelector("input:checked")) || questions[0]);
 
 // --- active time: seconds with the page visible and a sign of life within the last minute ---
 
