@@ -1,0 +1,15 @@
+"""The judging protocols, by name. A new one is a module here and a line below."""
+
+from judging.protocols.base import Outcome, Protocol, Unit
+from judging.protocols.direct import Direct
+from judging.protocols.tick import Tick
+
+PROTOCOLS: dict[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in (
+        Tick(),
+        Direct(),
+    )
+}
+
+__all__ = ["PROTOCOLS", "Outcome", "Protocol", "Unit"]

@@ -1,0 +1,232 @@
+"""The one door to an OpenAI-compatible endpoint.
+
+Every way a call can fail becomes a `CallFailed` with a sentence for the person who runs the judge; no sentence carries
+any part of a key. Nothing is retried here: `judging.runs` decides about that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self, cast
+
+import httpx2
+import openai
+from asgiref.sync import async_to_sync
+from django.conf import settings
+
+from judging import faults
+from judging.faults import CallFailed
+from judging.models import Judge
+from judging.models.judge import KeyUnavailable
+from judging.networks import PublicOnly
+from judging.prompts import Message
+from judging.prompts.fences import storable
+
+CONNECT_SECONDS = 10.0
+PROBE_SECONDS = 20.0
+LONGEST_REPLY = 200_000  # characters; a longer one is no judgement
+MOST_TOKENS = 2_147_483_647  # what the database holds
+
+# Headers that a request needs. Whatever else the client library adds from the server's environment stays here.
+_SENT_HEADERS = {
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "user-agent",
+    "x-stainless-raw-response",  # by which the library knows that we read the response ourselves
+}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of the endpoint. `parameters` are those it accepted; tokens are 0 where it gave no usage figures."""
+
+    text: str
+    finish_reason: str
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    latency_ms: int
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+class Endpoint:
+    """A judge's endpoint, opened as an async context manager that holds the connections of its calls."""
+
+    def __init__(self, base_url: str, model: str, api_key: str, timeout: float, connections: int = 4) -> None:
+        self.base_url = base_url
+        self.model = model
+        self.timeout = timeout
+        self._api_key = api_key
+        self._connections = connections
+        self._renamed: dict[str, str] = {}  # parameters that this endpoint wants under another name; "" = not at all
+        self._client: openai.AsyncOpenAI
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.base_url!r}, {self.model!r})"
+
+    @classmethod
+    def of(cls, judge: Judge) -> Endpoint:
+        """The endpoint of a judge. Raises CallFailed when its key cannot be had."""
+        try:
+            key = judge.api_key()
+        except KeyUnavailable as error:
+            raise CallFailed(str(error), endpoint_down=True) from error
+        return cls(judge.base_url, judge.model, key, judge.timeout_seconds, judge.concurrency)
+
+    async def __aenter__(self) -> Self:
+        limits = httpx2.Limits(max_connections=self._connections + 1, max_keepalive_connections=self._connections)
+        http = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout)),
+            follow_redirects=False,  # a redirect would carry the texts, and perhaps the key, to another host
+            limits=limits,
+            transport=None if settings.JUDGES_ON_PRIVATE_NETWORKS else PublicOnly(limits=limits),
+            event_hooks={"request": [self._keep_own_headers]},
+        )
+        self._client = openai.AsyncOpenAI(
+            api_key=self._api_key, base_url=self.base_url, max_retries=0, http_client=http
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.close()
+
+    async def _keep_own_headers(self, request: httpx2.Request) -> None:
+        for name in list(request.headers):
+            if name.lower() not in _SENT_HEADERS:
+                del request.headers[name]
+        request.headers["authorization"] = f"Bearer {self._api_key}"
+
+    async def post(self, messages: Sequence[Message], parameters: dict[str, Any]) -> httpx2.Response:
+        """Send one chat request within the judge's time-out. Raises the library's errors, and TimeoutError."""
+        async with asyncio.timeout(self.timeout):  # for all of it: a reply may come drop by drop
+            raw = await self._client.chat.completions.with_raw_response.create(
+                model=self.model, messages=cast(Any, list(messages)), extra_body=parameters
+            )
+            return cast(httpx2.Response, raw.http_response)
+
+    def accepted(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """The parameters under the names that this endpoint was found to take."""
+        named = {self._renamed.get(name, name): value for name, value in parameters.items()}
+        named.pop("", None)
+        return named
+
+    def learn(self, error: CallFailed) -> bool:
+        """Whether an error tells of a parameter that can be sent otherwise with the same meaning, or left out."""
+        rename = {"max_tokens": "max_completion_tokens", "seed": ""}
+        if error.parameter not in rename or error.parameter in self._renamed:
+            return False
+        self._renamed[error.parameter] = rename[error.parameter]
+        return True
+
+    def without_key(self, text: str) -> str:
+        return faults.without_secrets(text, self._api_key)
+
+
+async def ask(endpoint: Endpoint, messages: Sequence[Message], parameters: dict[str, Any]) -> Reply:
+    """Send `messages` and return the reply. Raises CallFailed."""
+    sent = endpoint.accepted(parameters)
+    started = time.monotonic()
+    try:
+        response = await endpoint.post(messages, sent)
+    except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, OSError, ValueError) as error:
+        failure = faults.explain(error, endpoint.timeout, endpoint.without_key)
+        if endpoint.learn(failure):
+            return await ask(endpoint, messages, parameters)
+        raise failure from error
+    latency = round((time.monotonic() - started) * 1000)
+    return _read(response, sent, latency)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a test call found out about a judge."""
+
+    ok: bool
+    text: str
+
+
+def probe(judge: Judge) -> list[Finding]:
+    """Send one tiny chat and say what came of it, for the test button. Waits `PROBE_SECONDS` at most."""
+    return async_to_sync(_probe)(judge)
+
+
+async def _probe(judge: Judge) -> list[Finding]:
+    question = [{"role": "user", "content": "Answer with one word: is water wet?"}]
+    try:
+        endpoint = Endpoint.of(judge)
+        endpoint.timeout = min(endpoint.timeout, PROBE_SECONDS)
+        async with endpoint:
+            reply = await ask(endpoint, question, {**judge.parameters, "max_tokens": min(judge.max_tokens, 256)})
+    except CallFailed as failure:
+        return [Finding(False, failure.reason)]
+    findings = [Finding(True, f"The model answered in {reply.latency_ms / 1000:.1f} s: “{reply.text.strip()[:80]}”")]
+    if reply.input_tokens and reply.output_tokens:
+        findings.append(Finding(True, "It reports how many tokens it used, so costs can be shown."))
+    else:
+        findings.append(Finding(False, "It does not report how many tokens it used: costs will be shown as 0."))
+    return findings
+
+
+def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Reply:
+    """The reply of a chat response, whatever odd shape it has. Raises CallFailed."""
+    if response.is_redirect:
+        raise CallFailed(
+            "The endpoint redirects to another address: put that address into the base URL.", endpoint_down=True
+        )
+    if not response.content.strip():
+        raise CallFailed("The endpoint sent an empty answer.", retryable=True)
+    try:
+        body = json.loads(response.content)
+    except ValueError as error:
+        raise CallFailed("The endpoint's answer is not valid JSON: is the base URL right?", retryable=True) from error
+    choices = body.get("choices") if isinstance(body, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(message, dict):
+        raise CallFailed("The endpoint's answer holds no reply: is the base URL right?", retryable=True)
+    text = message.get("content") or message.get("refusal") or ""
+    if not isinstance(text, str):
+        raise CallFailed("The endpoint's reply is not a text.", retryable=True)
+    finish = str(choice.get("finish_reason") or "")[:40]
+    if not text.strip():
+        raise _no_text(finish)
+    if len(text) > LONGEST_REPLY:
+        raise CallFailed(f"The reply has {len(text):,} characters: limit the tokens of a reply.", retryable=True)
+    usage = body.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    details = usage.get("prompt_tokens_details")
+    input_tokens = _count(usage.get("prompt_tokens"))
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    return Reply(
+        text=storable(text),
+        finish_reason=finish,
+        input_tokens=input_tokens,
+        cached_tokens=min(cached, input_tokens),
+        output_tokens=_count(usage.get("completion_tokens")),
+        latency_ms=latency,
+        parameters=sent,
+    )
+
+
+def _no_text(finish: str) -> CallFailed:
+    if finish == "length":
+        return CallFailed("The reply was cut off before any text came: allow more tokens in a reply.")
+    if finish == "content_filter":
+        return CallFailed("The endpoint's content filter withheld the reply.")
+    return CallFailed("The model sent an empty reply.", retryable=True)
+
+
+def _count(value: Any) -> int:
+    """A number of tokens, 0 for anything that is none."""
+    return min(int(value), MOST_TOKENS) if isinstance(value, int | float) and 0 <= value < float("inf") else 0

@@ -1,0 +1,85 @@
+"""What a run does with its calls: a protocol judges, a policy writes checklists. Workers see only this."""
+
+from __future__ import annotations
+
+import datetime
+from abc import ABC, abstractmethod
+from typing import Any
+
+from annotate.models import Round
+from judging import claims
+from judging.faults import CallFailed
+from judging.generators import POLICIES, Policy
+from judging.models import Call, Run, Verdict
+from judging.prompts import Message
+from judging.protocols import PROTOCOLS, Outcome, Protocol
+
+UNREADABLE = CallFailed("No checklist could be read from the reply.", retryable=True)
+
+
+class Method(ABC):
+    """How the calls of one run are asked and settled."""
+
+    prompt_version: str
+
+    @abstractmethod
+    def messages(self, call: Call) -> list[Message]:
+        """The prompt."""
+
+    @abstractmethod
+    def parameters(self, call: Call) -> dict[str, Any]:
+        """What is sent beside model and prompt."""
+
+    @abstractmethod
+    def settle(self, call: Call, now: datetime.datetime) -> CallFailed | None:
+        """Store what an answered call says. Returns the failure where its reply is of no use."""
+
+    def errors(self, call: Call) -> list[Outcome]:
+        """What is stored for a call that was given up."""
+        return []
+
+
+class Judging(Method):
+    def __init__(self, run: Run, protocol: Protocol, round: Round) -> None:
+        self.run, self.protocol, self.round = run, protocol, round
+        self.prompt_version = protocol.prompt_version
+
+    def messages(self, call: Call) -> list[Message]:
+        return self.protocol.messages(call, self.round)
+
+    def parameters(self, call: Call) -> dict[str, Any]:
+        return self.run.judge.parameters
+
+    def settle(self, call: Call, now: datetime.datetime) -> None:
+        claims.settle_verdicts(call, self.protocol.read(call, self.round), now)
+
+    def errors(self, call: Call) -> list[Outcome]:
+        return self.protocol.blank(call, Verdict.State.ERROR)
+
+
+class Generation(Method):
+    def __init__(self, run: Run, policy: Policy) -> None:
+        self.run, self.policy = run, policy
+        self.prompt_version = policy.prompt_version
+
+    def messages(self, call: Call) -> list[Message]:
+        return self.policy.messages(call)
+
+    def parameters(self, call: Call) -> dict[str, Any]:
+        return self.policy.parameters(self.run.judge, self.run.seed + 100 * (call.repeat - 1) + call.attempts)
+
+    def settle(self, call: Call, now: datetime.datetime) -> CallFailed | None:
+        questions = self.policy.read(call)
+        if questions:
+            claims.settle_checklist(call, self.policy.name, questions, now)
+            return None
+        claims.settle_failure(call, UNREADABLE, [], now)
+        return UNREADABLE
+
+
+def method_of(run: Run) -> Method:
+    """The method that a run was planned with."""
+    if run.kind == Run.Kind.GENERATION:
+        return Generation(run, POLICIES[run.method])
+    assert run.round is not None  # noqa: S101 - judging runs have one
+    return Judging(run, PROTOCOLS[run.method], run.round)

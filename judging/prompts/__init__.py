@@ -1,0 +1,63 @@
+"""Prompt templates: text files of this folder, versioned by content, filled so that judged text stays data.
+
+A template has sections headed `[system]` and `[user]`, each a message. `{{name}}` is filled with fenced text,
+`{{=name}}` with a bare value of our own making (a scale, a number). Filling is a single pass: a placeholder inside a
+value is never expanded. What many calls share (instruction, response) stands first and the question last, for prefix
+caching.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from judging.prompts.fences import clean, fence
+
+FOLDER = Path(__file__).parent
+VERSION_LENGTH = 12
+
+_SECTION = re.compile(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\{(=?)(\w+)\}\}")
+
+Message = dict[str, str]  # {"role": "system" | "user" | "assistant", "content": str}
+
+
+@dataclass(frozen=True)
+class Template:
+    """A prompt in `messages` with placeholders; `version` is a hash of the whole file."""
+
+    name: str
+    version: str
+    messages: tuple[tuple[str, str], ...]
+
+    def fill(self, values: Mapping[str, str]) -> list[Message]:
+        """The messages to send. A placeholder without a value raises KeyError; an empty value leaves no fence."""
+
+        def value(match: re.Match[str]) -> str:
+            bare, name = match.groups()
+            text = values[name]
+            if bare:
+                return clean(text)
+            return fence(name, text)
+
+        filled = []
+        for role, text in self.messages:
+            # Empty parts go first, with the blank lines around them; no value has been put in yet.
+            present = _PLACEHOLDER.sub(lambda match: match[0] if values[match[2]] else "", text)
+            content = re.sub(r"\n{3,}", "\n\n", present)
+            filled.append({"role": role, "content": _PLACEHOLDER.sub(value, content).strip()})
+        return filled
+
+
+@cache
+def template(name: str) -> Template:
+    """The template of the file `<name>.txt`."""
+    source = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    parts = _SECTION.split(source)
+    messages = tuple((role, text.strip()) for role, text in zip(parts[1::2], parts[2::2], strict=True))
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    return Template(name, digest[:VERSION_LENGTH], messages)

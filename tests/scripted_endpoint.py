@@ -1,0 +1,187 @@
+"""A chat endpoint that speaks HTTP on loopback and does what a test tells it to, faults included.
+
+with ScriptedEndpoint("Verdict: YES") as endpoint: ...              # always this reply
+with ScriptedEndpoint(lambda request: "Score: 3") as endpoint: ...  # a reply, or a `Play`, for each request
+endpoint.play(Play(status=429, headers={"Retry-After": "2"}), "Verdict: NO")  # in turn; the last one stays
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Request:
+    """What arrived."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        return list(self.body["messages"])
+
+    @property
+    def prompt(self) -> str:
+        return "\n\n".join(message["content"] for message in self.messages)
+
+
+@dataclass(frozen=True)
+class Play:
+    """What to send back: a chat reply with `text`, or `raw` bytes, or a fault."""
+
+    text: str = ""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    finish_reason: str = "stop"
+    usage: dict[str, Any] | None = field(
+        default_factory=lambda: {
+            "prompt_tokens": 100,
+            "completion_tokens": 10,
+            "prompt_tokens_details": {"cached_tokens": 60},
+        }
+    )
+    reset: bool = False  # break the connection instead of answering
+    hang: bool = False  # answer nothing until the endpoint closes
+    drip: bool = False  # send the headers and then one byte at a time, without an end
+
+
+def error(status: int, message: str = "", code: str = "", param: str = "", **headers: str) -> Play:
+    """An error in the shape that OpenAI gives it. Underscores in header names stand for hyphens."""
+    body = {"error": {"message": message, "code": code, "param": param, "type": "error"}}
+    return Play(
+        status=status,
+        raw=json.dumps(body).encode(),
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+    )
+
+
+TOO_MANY = error(429, "Slow down.")
+OUT_OF_ORDER = error(500, "Something broke.")
+BAD_GATEWAY = Play(status=502, raw=b"<html>Bad gateway</html>")
+WRONG_KEY = error(401, "Incorrect API key provided: sk-very-secret-key")
+UNKNOWN_MODEL = error(404, "The model does not exist.", code="model_not_found")
+RESET = Play(reset=True)
+HANG = Play(hang=True)
+EMPTY_BODY = Play(raw=b"")
+INVALID_JSON = Play(raw=b'{"choices": [')
+NO_CHOICES = Play(raw=b'{"choices": []}')
+EMPTY_REPLY = Play("")
+
+Script = str | Play | Callable[[Request], "str | Play"]
+
+
+class ScriptedEndpoint:
+    """The endpoint, serving from `with` on. `requests` keeps what arrived, in order."""
+
+    def __init__(self, *script: Script) -> None:
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._script: list[Script] = list(script) or ["Verdict: YES"]
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                request = Request(self.path, dict(self.headers), json.loads(body))
+                endpoint._answer(self, request, endpoint._next(request))
+
+            def log_message(self, *arguments: Any) -> None:
+                """Requests are kept, not printed."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def play(self, *script: Script) -> None:
+        """Replace what is still to be played."""
+        with self._lock:
+            self._script = list(script)
+
+    def prompts(self) -> Counter[str]:
+        """How often each prompt arrived."""
+        with self._lock:
+            return Counter(request.prompt for request in self.requests)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _next(self, request: Request) -> Play:
+        with self._lock:
+            self.requests.append(request)
+            script = self._script.pop(0) if len(self._script) > 1 else self._script[0]
+        played = script(request) if callable(script) else script
+        return Play(played) if isinstance(played, str) else played
+
+    def _answer(self, handler: BaseHTTPRequestHandler, request: Request, play: Play) -> None:
+        if play.reset:
+            # Closing with linger zero sends a reset instead of an orderly end.
+            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.connection.close()
+            handler.close_connection = True
+            return
+        if play.hang:
+            self._closing.wait()
+            handler.close_connection = True
+            return
+        if play.drip:
+            self._drip(handler)
+            return
+        raw = play.raw if play.raw is not None else self._chat(request, play)
+        handler.send_response(play.status)
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(raw)),
+            **play.headers,
+        }.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(raw)
+
+    def _drip(self, handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        handler.close_connection = True
+        try:
+            while not self._closing.wait(0.02):
+                handler.wfile.write(b" ")
+        except OSError:
+            return
+
+    @staticmethod
+    def _chat(request: Request, play: Play) -> bytes:
+        message = {"role": "assistant", "content": play.text}
+        body = {
+            "id": "scripted",
+            "object": "chat.completion",
+            "created": 0,
+            "model": request.body.get("model"),
+            "choices": [{"index": 0, "finish_reason": play.finish_reason, "message": message}],
+        }
+        if play.usage is not None:
+            body["usage"] = play.usage
+        return json.dumps(body).encode()
