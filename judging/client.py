@@ -113,7 +113,7 @@ class Endpoint:
             raw = await self._client.chat.completions.with_raw_response.create(
                 model=self.model, messages=cast(Any, list(messages)), extra_body=parameters
             )
-            return cast(httpx2.Response, raw.http_response)
+            return raw.http_response
 
     def accepted(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """The parameters under the names that this endpoint was found to take."""
@@ -193,7 +193,7 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(message, dict):
+    if not isinstance(choice, dict) or not isinstance(message, dict):
         raise CallFailed("The endpoint's answer holds no reply: is the base URL right?", retryable=True)
     text = message.get("content") or message.get("refusal") or ""
     if not isinstance(text, str):

@@ -37,12 +37,6 @@ def test_judge(judge_id: int) -> None:
     trial.carry_out(judge_id)
 
 
-@shared_task
-def test_judge(judge_id: int) -> None:
-    """Carry out the test that somebody asked for on a judge's page."""
-    trial.carry_out(judge_id)
-
-
 @worker_ready.connect
 def sweep_at_start(**signal: Any) -> None:
     """A worker that starts takes up what a killed one left behind, without waiting for the beat."""

@@ -179,28 +179,31 @@ class Slot:
 
     async def _handle(self, call: Call) -> None:
         """Ask one call and store what comes of it."""
-        failure: CallFailed | None = None
         async with self.seats:
             if self._over():
                 await sync_to_async(claims.release)(call)
                 return
             if not await sync_to_async(claims.renew)(call, self.run.judge, self.clock.now()):
                 return
-            try:
-                reply = await ask(self.endpoint, call.prompt, call.parameters)
-            except CallFailed as error:
-                failure = error
-        if failure is None:
-            await sync_to_async(self._answered)(call, reply, from_cache=False)
+            answer = await self._ask(call)
+        if isinstance(answer, CallFailed):
+            await sync_to_async(self._failed)(call, answer)
+            reason = self.breaker.note(answer)
         else:
-            await sync_to_async(self._failed)(call, failure)
-        reason = self.breaker.note(failure)
+            await sync_to_async(self._answered)(call, answer)
+            reason = self.breaker.note(None)
         if reason and not self.stopped:
             self.stopped = True
             log.warning("%s pauses: %s", self.run, reason)
             await sync_to_async(runs.pause)(self.run, reason)
 
-    def _answered(self, call: Call, reply: Reply, *, from_cache: bool) -> None:
+    async def _ask(self, call: Call) -> Reply | CallFailed:
+        try:
+            return await ask(self.endpoint, call.prompt, call.parameters)
+        except CallFailed as failure:
+            return failure
+
+    def _answered(self, call: Call, reply: Reply, *, from_cache: bool = False) -> None:
         claims.take_reply(call, reply, from_cache=from_cache)
         try:
             self.method.settle(call, self.clock.now())
