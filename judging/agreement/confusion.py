@@ -78,9 +78,7 @@ class CrossTable:
         width = len(self.domain)
         occupied = np.flatnonzero(self.cells)
         features = np.eye(width * width)[occupied]
-        return Totals(
-            features, self.cells.ravel()[occupied], lambda totals: combine(totals.reshape(-1, width, width))
-        )
+        return Totals(features, self.cells.ravel()[occupied], lambda totals: combine(totals.reshape(-1, width, width)))
 
 
 class ValueReport(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from judging.agreement.intervals import check_confidence
 from judging.agreement.resampling import FloatArray
 from judging.agreement.result import Figure
 
@@ -30,8 +31,7 @@ def icc(data: ArrayLike, model: Model, average: bool = False, confidence: float 
         raise ValueError("Scores are a table with a row for each unit and a column for each rater.")
     if model not in MODELS:
         raise ValueError(f"There is no ICC model {model}; choose 1, 2 or 3.")
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"The confidence of an interval lies between 0 and 1, not at {confidence}.")
+    check_confidence(confidence)
     complete = array[~np.isnan(array).any(axis=1)]
     n, k = complete.shape
     figure = Figure(

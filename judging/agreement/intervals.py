@@ -8,7 +8,7 @@ order the labels came.
 Sources: Efron & Tibshirani (1993), chapters 11, 13 and 14.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -80,8 +80,7 @@ def with_interval(
     """
     if method not in METHODS:
         raise ValueError(f"There is no interval {method!r}; choose one of {', '.join(METHODS)}.")
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"The confidence of an interval lies between 0 and 1, not at {confidence}.")
+    check_confidence(confidence)
     if replicates < 2:
         raise ValueError("A bootstrap needs at least 2 replicates.")
     if figure.value is None:
@@ -105,6 +104,12 @@ def with_interval(
         method=METHOD_NAMES[method],
         seed=None if method == "jackknife" else seed,
     ).warned(warning)
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise ValueError unless the confidence lies between 0 and 1."""
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"The confidence of an interval lies between 0 and 1, not at {confidence}.")
 
 
 def skew_warning(histogram: Histogram) -> str | None:
@@ -136,9 +141,7 @@ def jackknife_error(statistic: Statistic) -> float:
 
 def replicated(statistic: Statistic, replicates: int, seed: int) -> FloatArray:
     """(replicates,): the statistic of resamples of all units with replacement; nan where it is undefined."""
-    return np.concatenate(
-        [statistic.reweighted(weights) for weights in _resamples(statistic, replicates, seed)]
-    )
+    return np.concatenate([statistic.reweighted(weights) for weights in _resamples(statistic, replicates, seed)])
 
 
 def _resamples(statistic: Statistic, replicates: int, seed: int) -> Iterator[FloatArray]:
@@ -151,14 +154,31 @@ def _resamples(statistic: Statistic, replicates: int, seed: int) -> Iterator[Flo
         yield drawn.astype(np.float64)
 
 
-def _jackknife(
-    value: float, statistic: Statistic, confidence: float
-) -> tuple[tuple[float, float] | None, str | None]:
+def _jackknife(value: float, statistic: Statistic, confidence: float) -> tuple[tuple[float, float] | None, str | None]:
     error = jackknife_error(statistic)
     if not np.isfinite(error):
         return None, "No interval: the figure hangs on a single unit and is undefined without it."
     width = float(stats.t.ppf(0.5 + confidence / 2.0, int(statistic.units.sum()) - 1)) * error
     return (value - width, value + width), None
+
+
+def percentile_limits(
+    figure: Figure, drawn: Sequence[float | None] | FloatArray, confidence: float, seed: int, method: str
+) -> Figure:
+    """The figure with percentile limits from replicates that were drawn elsewhere; None or nan is undefined.
+
+    Raises ValueError for a confidence out of range.
+    """
+    check_confidence(confidence)
+    everything = np.asarray(drawn, dtype=np.float64)
+    values = everything[np.isfinite(everything)]
+    lost = everything.size - values.size
+    if values.size < everything.size / 2 or values.size < 2:
+        return figure.warned(f"No interval: the figure is undefined in {lost} of {everything.size} resamples.")
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.quantile(values, [tail, 1.0 - tail])
+    limited = replace(figure, low=float(low), high=float(high), level=confidence, method=method, seed=seed)
+    return limited.warned(f"{lost} of {everything.size} resamples were undefined and left out." if lost else None)
 
 
 def _bootstrap(
@@ -181,9 +201,7 @@ def _bootstrap(
     return (float(low), float(high)), warning
 
 
-def _bca_tails(
-    value: float, values: FloatArray, statistic: Statistic, tails: FloatArray
-) -> FloatArray | None:
+def _bca_tails(value: float, values: FloatArray, statistic: Statistic, tails: FloatArray) -> FloatArray | None:
     """The tails corrected for bias and acceleration, or None where they cannot be computed."""
     share = (np.mean(values < value) + np.mean(values <= value)) / 2.0
     bias = stats.norm.ppf(share)

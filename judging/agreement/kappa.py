@@ -15,7 +15,7 @@ from scipy import stats
 from judging.agreement.alpha import NOTHING_TO_COMPARE
 from judging.agreement.chance import Weights, agreement_weights, chance_corrected
 from judging.agreement.confusion import CrossTable
-from judging.agreement.intervals import Method, with_interval
+from judging.agreement.intervals import Method, check_confidence, with_interval
 from judging.agreement.labels import shown
 from judging.agreement.patterns import Histogram
 from judging.agreement.percent import percent_agreement
@@ -108,9 +108,7 @@ def conger(data: ArrayLike, domain: Sequence[float]) -> Figure:
     everyone = array[~np.isnan(array).all(axis=1)]
     if len(everyone) < 2:
         return histogram.figure("Conger's kappa", reason="Undefined: there is only one rater.")
-    shares = np.stack(
-        [(everyone == value).sum(axis=1) for value in histogram.domain], axis=1, dtype=np.float64
-    )
+    shares = np.stack([(everyone == value).sum(axis=1) for value in histogram.domain], axis=1, dtype=np.float64)
     shares /= shares.sum(axis=1, keepdims=True)
     raters = len(shares)
     expected = float((shares.sum(axis=0) ** 2).sum() - (shares**2).sum()) / (raters * (raters - 1))
@@ -118,18 +116,13 @@ def conger(data: ArrayLike, domain: Sequence[float]) -> Figure:
     if observed is None:
         return histogram.figure("Conger's kappa", reason=NOTHING_TO_COMPARE)
     if expected > 1.0 - 1e-12:
-        return histogram.figure(
-            "Conger's kappa", reason=f"Undefined: every rating is {shown(histogram.used()[0])}."
-        )
+        return histogram.figure("Conger's kappa", reason=f"Undefined: every rating is {shown(histogram.used()[0])}.")
     return histogram.figure("Conger's kappa", (observed - expected) / (1.0 - expected))
 
 
-def _asymptotic(
-    figure: Figure, kappa: float, shares: FloatArray, credit: FloatArray, confidence: float
-) -> Figure:
+def _asymptotic(figure: Figure, kappa: float, shares: FloatArray, credit: FloatArray, confidence: float) -> Figure:
     """The interval of Fleiss, Cohen & Everitt (1969) from the large-sample variance."""
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"The confidence of an interval lies between 0 and 1, not at {confidence}.")
+    check_confidence(confidence)
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     expected = float(rows @ credit @ columns)
     lines = (credit @ columns)[:, None] + (rows @ credit)[None, :]

@@ -85,17 +85,13 @@ class Histogram:
         """
         array = np.asarray(counts)
         if array.ndim != 2:
-            raise ValueError(
-                "Value counts are a table with one row for each unit and one column for each value."
-            )
+            raise ValueError("Value counts are a table with one row for each unit and one column for each value.")
         whole = array.astype(np.int64)
         if whole.size and (np.any(whole != array) or whole.min() < 0):
             raise ValueError("Value counts are whole numbers of zero or more.")
         histogram = cls(tuple(float(i) for i in range(whole.shape[1])) if domain is None else domain)
         if len(histogram.domain) != whole.shape[1]:
-            raise ValueError(
-                f"There are {whole.shape[1]} columns of counts for {len(histogram.domain)} values."
-            )
+            raise ValueError(f"There are {whole.shape[1]} columns of counts for {len(histogram.domain)} values.")
         patterns, units = _distinct_rows(whole)
         for pattern, number in zip(patterns.tolist(), units.tolist(), strict=True):
             histogram.add(tuple(pattern), number)
@@ -106,9 +102,7 @@ class Histogram:
         """From reliability data, an array (raters, units) of numbers in which nan is a missing label."""
         array = np.asarray(data, dtype=np.float64)
         if array.ndim != 2:
-            raise ValueError(
-                "Reliability data is a table with one row for each rater and one column for each unit."
-            )
+            raise ValueError("Reliability data is a table with one row for each rater and one column for each unit.")
         rater, unit = np.nonzero(~np.isnan(array))
         values = array[rater, unit]
         known = np.asarray(np.unique(values) if domain is None else checked_domain(domain), dtype=np.float64)

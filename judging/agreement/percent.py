@@ -3,10 +3,11 @@
 import numpy as np
 
 from judging.agreement.alpha import NOTHING_TO_COMPARE
-from judging.agreement.intervals import Method, with_interval
+from judging.agreement.intervals import Method
 from judging.agreement.labels import Value
+from judging.agreement.means import mean_figure
 from judging.agreement.patterns import Histogram
-from judging.agreement.resampling import FloatArray, IntArray, Totals
+from judging.agreement.resampling import FloatArray
 from judging.agreement.result import Figure
 
 
@@ -22,19 +23,17 @@ def percent_agreement(
     A unit with m labels counts once, as sum over values of c(c - 1) / (m(m - 1)) (Fleiss 1971, P_i).
     Undefined without two labels on some unit; defined, as 1, where all labels are the same.
     """
-    name = "percent agreement"
     table = histogram.pairable()
     if not histogram.n_units:
-        return histogram.figure(name, reason=NOTHING_TO_COMPARE)
-    statistic = mean_statistic(pair_agreement(table.counts.astype(np.float64)), table.units)
-    return with_interval(
-        histogram.figure(name, statistic.estimate()),
-        statistic,
-        method=method,
-        confidence=confidence,
-        seed=seed,
-        replicates=replicates,
-        lowest=0.0,
+        return histogram.figure("percent agreement", reason=NOTHING_TO_COMPARE)
+    return mean_figure(
+        histogram.figure("percent agreement", 0.0),
+        pair_agreement(table.counts.astype(np.float64)),
+        table.units,
+        method,
+        confidence,
+        seed,
+        replicates,
         highest=1.0,
     )
 
@@ -44,12 +43,6 @@ def pair_agreement(counts: FloatArray) -> FloatArray:
     sizes = counts.sum(axis=1)
     share: FloatArray = (counts * (counts - 1.0)).sum(axis=1) / (sizes * (sizes - 1.0))
     return share
-
-
-def mean_statistic(values: FloatArray, units: IntArray) -> Totals:
-    """The mean over units of a number (P,) that all units of a pattern share."""
-    features = np.column_stack([values, np.ones_like(values)])
-    return Totals(features, units, lambda totals: totals[:, 0] / totals[:, 1])
 
 
 def prevalence(histogram: Histogram) -> dict[Value, float]:

@@ -5,7 +5,7 @@ A pattern is anything that several units share: a count pattern, a cell of a cro
 statistic over units is a function of how many units have each pattern.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -76,3 +76,20 @@ class Difference:
 
     def reweighted(self, weights: FloatArray) -> FloatArray:
         return self.left.reweighted(weights) - self.right.reweighted(weights)
+
+
+class Average:
+    """The mean of several statistics of the same patterns."""
+
+    def __init__(self, parts: Sequence[Statistic]) -> None:
+        self.parts = parts
+        self.units = parts[0].units
+
+    def estimate(self) -> float:
+        return float(np.mean([part.estimate() for part in self.parts]))
+
+    def leave_one_out(self) -> FloatArray:
+        return np.asarray(np.mean([part.leave_one_out() for part in self.parts], axis=0))
+
+    def reweighted(self, weights: FloatArray) -> FloatArray:
+        return np.asarray(np.mean([part.reweighted(weights) for part in self.parts], axis=0))
