@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, F
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -110,15 +110,14 @@ def _material_step(project: Project, counts: dict[str, int], curates: bool) -> N
 
 def _round_step(project: Project, counts: dict[str, int], curates: bool) -> NextStep | None:
     """A round, people for it, a judge beside them."""
-    rounds = list(project.rounds.with_progress())
-    if not rounds:
+    if not project.rounds.exists():
         return NextStep(
             _("Create a round: it says what annotators are asked, and how many of them see each response."),
             _("Create a round"),
             _to("round_create", project),
         )
-    drafts = [round for round in rounds if round.state == Round.State.DRAFT]
-    going = [round for round in rounds if round.state == Round.State.OPEN and round.seats_submitted < round.seats_total]
+    drafts = project.rounds.filter(state=Round.State.DRAFT)
+    going = project.rounds.open().with_progress().filter(seats_submitted__lt=F("seats_total"))
     if drafts and not going:
         name = {"round": drafts[0].name}
         return NextStep(
@@ -134,7 +133,7 @@ def _round_step(project: Project, counts: dict[str, int], curates: bool) -> Next
                 _to("members", project),
             )
         return NextStep(_("A round is open, but nobody annotates: ask a curator to invite annotators."))
-    started = [round for round in rounds if round.state != Round.State.DRAFT]
+    started = project.rounds.exclude(state=Round.State.DRAFT)
     if started and not project.runs.filter(round__isnull=False).exists():
         return NextStep(
             _("Let a judge label the same responses, to see how far it agrees with the people."),

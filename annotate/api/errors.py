@@ -1,4 +1,4 @@
-"""One shape for everything that goes wrong: {"detail": a sentence}, with {"fields": {name: [sentences]}} about input."""
+"""One shape for whatever goes wrong: {"detail": sentence}, and {"fields": {name: [sentences]}} about input."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotate.api.errors import input_error
@@ -164,6 +163,16 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
             "labels_submitted",
         )
         read_only_fields = ("state", "created_at", "opened_at", "closed_at")
+        extra_kwargs = {
+            "overlap": {"min_value": 1, "max_value": Round.MOST_OVERLAP},
+            "lease_minutes": {"min_value": 1},
+            "sample_size": {"min_value": 1},
+        }
+
+    def validate_name(self, name: str) -> str:
+        if Round.objects.filter(project=self.context["project"], name=name).exists():
+            raise serializers.ValidationError("Another round of this project has this name: choose a new one.")
+        return name
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """The model knows which rounds there can be; the project comes from the address."""
@@ -180,24 +189,25 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
 
 class AnswerSerializer(serializers.ModelSerializer[Answer]):
     question_position = serializers.IntegerField(source="question.position")
-    question_text = serializers.CharField(source="question.text")
+    question = serializers.CharField(source="question.text")
 
     class Meta:
         model = Answer
-        fields = ("question", "question_position", "question_text", "value")
+        fields = ("question_id", "question_position", "question", "value")
 
 
 class LabelSerializer(serializers.ModelSerializer[Annotation]):
     """What one annotator submitted about one response."""
 
-    task = serializers.IntegerField(source="task_id")
+    task = serializers.IntegerField(source="task.position")
     item = serializers.CharField(source="task.item.external_id")
-    response = serializers.IntegerField(source="task.response_id", allow_null=True)
+    response_id = serializers.IntegerField(source="task.response_id", allow_null=True)
     system = serializers.SerializerMethodField()
     annotator = serializers.CharField(source="annotator.username")
     simulated = serializers.BooleanField(source="annotator.is_simulated")
-    checklist = serializers.IntegerField(source="task.checklist_id", allow_null=True)
+    checklist_id = serializers.IntegerField(source="task.checklist_id", allow_null=True)
     answers = AnswerSerializer(many=True)
+    seconds = serializers.IntegerField(source="active_seconds")
 
     class Meta:
         model = Annotation
@@ -205,21 +215,20 @@ class LabelSerializer(serializers.ModelSerializer[Annotation]):
             "id",
             "task",
             "item",
-            "response",
+            "response_id",
             "system",
             "annotator",
             "simulated",
             "surplus",
             "score",
-            "checklist",
+            "checklist_id",
             "answers",
             "effect",
             "comment",
-            "active_seconds",
+            "seconds",
             "submitted_at",
         )
 
-    @extend_schema_field({"type": "string"})
     def get_system(self, annotation: Annotation) -> str:
         response = annotation.task.response
         return response.system if response else ""

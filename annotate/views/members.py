@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from django.contrib import messages
 from django.contrib.auth import login as log_in
 from django.contrib.auth.decorators import login_not_required
@@ -105,7 +103,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if found is None:
         return render(request, "annotate/accounts/invitation_unusable.html", {"unknown": True}, status=404)
     if request.user.is_authenticated:
-        return _join(request, found, cast(User, request.user))
+        return _join(request, found, request.user)
     if not found.usable:
         return render(request, "annotate/accounts/invitation_unusable.html", {"unknown": False}, status=410)
     return _sign_up(request, found)

@@ -125,7 +125,7 @@ def test_anchors_are_read(text: str, anchors: dict[str, str]) -> None:
     "text", ["poor", "1:", ": poor", "1.5: poor", "²: poor", "99999: poor", "1: a\n1: b", "--1: a"]
 )
 def test_anchors_that_cannot_be_read_are_refused(text: str) -> None:
-    with pytest.raises(Exception, match="is not a score with its text|has two texts"):
+    with pytest.raises(Exception, match=r"is not a score with its text|has two texts"):
         AnchorsField(required=False).clean(text)
 
 

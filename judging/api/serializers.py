@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from annotate.models import Project, Round
+from judging.live import Agreement
+from judging.models import Judge, Run, Verdict
+from judging.protocols import PROTOCOLS
+from judging.runs import MOST_REPEATS
+
+
+class JudgeSerializer(serializers.ModelSerializer[Judge]):
+    """A judge, without any part of its key."""
+
+    class Meta:
+        model = Judge
+        fields = (
+            "id",
+            "name",
+            "base_url",
+            "model",
+            "temperature",
+            "max_tokens",
+            "timeout_seconds",
+            "concurrency",
+            "input_price",
+            "cached_input_price",
+            "output_price",
+            "is_weak",
+            "archived",
+        )
+
+
+class ProgressSerializer(serializers.Serializer[Any]):
+    """Numbers of calls by state."""
+
+    planned = serializers.IntegerField()
+    leased = serializers.IntegerField()
+    done = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    total = serializers.IntegerField()
+
+
+class RunSerializer(serializers.ModelSerializer[Run]):
+    """A run with its progress and its cost so far, in US dollars."""
+
+    progress = ProgressSerializer()
+    cost = serializers.DecimalField(max_digits=20, decimal_places=10)
+
+    class Meta:
+        model = Run
+        fields = (
+            "id",
+            "kind",
+            "method",
+            "judge",
+            "round",
+            "repeats",
+            "prompt_version",
+            "seed",
+            "state",
+            "pause_reason",
+            "created_at",
+            "finished_at",
+            "progress",
+            "cost",
+        )
+
+
+class NewRunSerializer(serializers.Serializer[Any]):
+    """A judging run to be planned: which judge, by which protocol, on the responses of which round."""
+
+    judge = serializers.PrimaryKeyRelatedField(queryset=Judge.objects.none())
+    protocol = serializers.ChoiceField(choices=[(name, name) for name in PROTOCOLS])
+    round = serializers.PrimaryKeyRelatedField(queryset=Round.objects.none())
+    repeats = serializers.IntegerField(min_value=1, max_value=MOST_REPEATS, default=1)
+
+    def get_fields(self) -> dict[str, Any]:
+        """Judges and rounds of other projects do not exist here."""
+        fields = super().get_fields()
+        project: Project | None = self.context.get("project")
+        if project is not None:
+            fields["judge"].queryset = project.judges.all()  # type: ignore[attr-defined]
+            fields["round"].queryset = project.rounds.all()  # type: ignore[attr-defined]
+        return fields
+
+
+class RetriedSerializer(serializers.Serializer[Any]):
+    retried = serializers.IntegerField(help_text="The number of failed calls that are planned again.")
+
+
+class VerdictSerializer(serializers.ModelSerializer[Verdict]):
+    """What the judge said about one unit. `unparsed` and `error` are no values, and never become one."""
+
+    item = serializers.CharField(source="response.item.external_id")
+    response_id = serializers.IntegerField()
+    system = serializers.CharField(source="response.system")
+    question_id = serializers.IntegerField(allow_null=True)
+    question = serializers.CharField(source="question.text", allow_null=True, default=None)
+    reply = serializers.CharField(source="call.reply")
+    error = serializers.CharField(source="call.error")
+
+    class Meta:
+        model = Verdict
+        fields = (
+            "id",
+            "item",
+            "response_id",
+            "system",
+            "question_id",
+            "question",
+            "repeat",
+            "state",
+            "score",
+            "reply",
+            "error",
+            "created_at",
+        )
+
+
+class FigureSerializer(serializers.Serializer[Any]):
+    """A figure with its interval and its counts; `value` is null where it is undefined, and `reason` says why."""
+
+    name = serializers.CharField()
+    value = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    level = serializers.FloatField(allow_null=True)
+    method = serializers.CharField(allow_null=True)
+    seed = serializers.IntegerField(allow_null=True)
+    n_units = serializers.IntegerField()
+    n_labels = serializers.IntegerField()
+    missing = serializers.IntegerField()
+    reason = serializers.CharField(allow_null=True)
+    warning = serializers.CharField(allow_null=True)
+
+
+class AgreementSerializer(serializers.Serializer[Any]):
+    """Agreement on the scores, or on the answers to all questions."""
+
+    facet = serializers.CharField(source="facet.kind")
+    alpha = FigureSerializer()
+    percent = FigureSerializer()
+    labels = serializers.IntegerField()
+    simulated = serializers.IntegerField(help_text="So many of the labels were made by simulated annotators.")
+    raters = serializers.IntegerField()
+    gaps = serializers.SerializerMethodField(help_text="Numbers of units that a comparison leaves out, by reason.")
+
+    def get_gaps(self, agreement: Agreement) -> dict[str, int]:
+        return dict(agreement.gaps)
+
+
+class QuestionAgreementSerializer(serializers.Serializer[Any]):
+    question_id = serializers.IntegerField(source="pk")
+    question = serializers.CharField(source="text")
+    item = serializers.CharField(source="external_id")
+    position = serializers.IntegerField()
+    alpha = FigureSerializer()
+    percent = FigureSerializer()
+    yes = serializers.FloatField(allow_null=True, help_text="The share of yes among all labels.")
+
+
+class JudgeAgreementSerializer(serializers.Serializer[Any]):
+    """How far one run agrees with the consensus of the people."""
+
+    run = serializers.IntegerField(source="run.pk")
+    judge = serializers.CharField(source="run.judge.name")
+    method = serializers.CharField(source="run.method")
+    agreement = AgreementSerializer()
+
+
+class PanelSerializer(serializers.Serializer[Any]):
+    """The live panel of a round. Machine raters never enter a figure about people."""
+
+    people = AgreementSerializer(many=True)
+    questions = QuestionAgreementSerializer(many=True)
+    judges = JudgeAgreementSerializer(many=True)
