@@ -1,0 +1,28 @@
+"""Runs, calls and verdicts as rows, without planning or asking anybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotate.models import Response, Round
+from judging.models import Call, Run, Verdict
+from tests import build
+
+
+def run_of(round: Round, method: str = "tick", **fields: Any) -> Run:
+    """A running run of a new judge on this round."""
+    judge = build.judge(round.project)
+    return Run.objects.create(
+        project=round.project, judge=judge, method=method, round=round, prompt_version="v", **fields
+    )
+
+
+def call(run: Run, response: Response, **fields: Any) -> Call:
+    fields.setdefault("state", "done")
+    position = run.calls.count() + 1
+    return Call.objects.create(run=run, position=position, item=response.item, response=response, **fields)
+
+
+def verdict(run: Run, response: Response, state: str, *, repeat: int = 1, **fields: Any) -> Verdict:
+    asked = call(run, response, question=fields.get("question"), repeat=repeat)
+    return Verdict.objects.create(run=run, call=asked, response=response, state=state, repeat=repeat, **fields)
