@@ -41,10 +41,7 @@ def download(rows: Iterable[Row], columns: Sequence[str], format: str, name: str
 def jsonl_lines(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
     """One JSON object a line, texts as they are stored. Raises ValueError for NaN, which is not JSON."""
     for row in rows:
-        yield (
-            json.dumps({column: row[column] for column in columns}, ensure_ascii=False, allow_nan=False)
-            + "\n"
-        )
+        yield (json.dumps({column: row[column] for column in columns}, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def csv_lines(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:

@@ -52,9 +52,7 @@ def read(filename: str, content: bytes, problems: Problems) -> list[RawRow]:
         return []
     if len(content) > settings.IMPORT_MAX_BYTES:
         megabytes = settings.IMPORT_MAX_BYTES // 2**20
-        problems.add(
-            0, f"The file has {len(content) / 2**20:.1f} MB: split it into files of at most {megabytes} MB."
-        )
+        problems.add(0, f"The file has {len(content) / 2**20:.1f} MB: split it into files of at most {megabytes} MB.")
         return []
     content = content.removeprefix(BYTE_ORDER_MARK)
     rows = _read_jsonl(content, problems) if kind == "jsonl" else _read_csv(content, problems)
@@ -201,9 +199,7 @@ def _records(content: bytes, problems: Problems) -> Iterator[tuple[int, list[str
         except StopIteration:
             return
         except csv.Error:
-            problems.add(
-                number, 'the quotes do not match: put cells in "..." and write a quote inside them twice.'
-            )
+            problems.add(number, 'the quotes do not match: put cells in "..." and write a quote inside them twice.')
             return
         if not any(cells):
             continue
@@ -220,14 +216,13 @@ def _check_header(columns: list[str], problems: Problems) -> bool:
         problems.add(1, "the columns are not separated by commas: save the sheet as comma-separated values.")
         return False
     known = (*ITEM_COLUMNS, *RESPONSE_COLUMNS, "question_1")
-    sentences = []
-    for column in columns:
-        if column not in known and not QUESTION_COLUMN.fullmatch(column):
-            sentences.append(f"there is no column {quoted(column)}{suggestion(column, known)}")
+    unknown = [column for column in columns if column not in known and not QUESTION_COLUMN.fullmatch(column)]
+    meant = {nearest(column, known) for column in unknown}
+    sentences = [f"there is no column {quoted(column)}{suggestion(column, known)}" for column in unknown]
     for column in sorted({column for column in columns if columns.count(column) > 1}):
         sentences.append(f"the column {quoted(column)} occurs twice: keep one.")
     for column in ("external_id", "instruction"):
-        if column not in columns:
+        if column not in columns and column not in meant:
             sentences.append(f"the column {quoted(column)} is missing.")
     if ("system" in columns) != ("text" in columns):
         sentences.append('the columns "system" and "text" belong together: give both or none.')
@@ -239,12 +234,8 @@ def _check_header(columns: list[str], problems: Problems) -> bool:
 def _row_of(number: int, cells: dict[str, str]) -> RawRow:
     """A record in the native shape: an empty cell of an optional column says nothing."""
     values: dict[str, Any] = {name: cells[name] for name in ("external_id", "instruction")}
-    values |= {
-        name: cells[name] for name in ITEM_COLUMNS if cells.get(name, "").strip() and name not in values
-    }
-    asked = sorted(
-        (int(name.removeprefix("question_")), cells[name]) for name in cells if name.startswith("question_")
-    )
+    values |= {name: cells[name] for name in ITEM_COLUMNS if cells.get(name, "").strip() and name not in values}
+    asked = sorted((int(name.removeprefix("question_")), cells[name]) for name in cells if name.startswith("question_"))
     questions = [text for _, text in asked if text.strip()]
     if questions:
         values["checklist"] = {"questions": questions}
@@ -277,10 +268,15 @@ def quoted(text: str) -> str:
     return f'"{short[:40]}…"' if len(short) > 40 else f'"{short}"'
 
 
+def nearest(name: str, known: tuple[str, ...]) -> str:
+    """The known name that was probably meant by an unknown one; "" where none is near."""
+    return next(iter(difflib.get_close_matches(name.strip().lower(), known, n=1)), "")
+
+
 def suggestion(name: str, known: tuple[str, ...]) -> str:
     """The end of a sentence about an unknown name: the known one that was probably meant, or all of them."""
-    near = difflib.get_close_matches(name.strip().lower(), known, n=1)
-    return f": did you mean {quoted(near[0])}?" if near else f": use {', '.join(known)}."
+    near = nearest(name, known)
+    return f": did you mean {quoted(near)}?" if near else f": use {', '.join(known)}."
 
 
 def _too_many_rows() -> str:

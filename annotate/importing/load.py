@@ -82,9 +82,7 @@ def commit(project: Project, filename: str, content: bytes, user: User | None = 
             for batch in _batches(rows):
                 _store(project, batch, user)
     except IntegrityError as error:  # an item with one of these ids came in by another door at this moment
-        raise ImportRefused(
-            ["The project changed during the import: nothing was imported, please try again."]
-        ) from error
+        raise ImportRefused(["The project changed meanwhile, so nothing was imported: try again."]) from error
     return Counts.of(rows)
 
 

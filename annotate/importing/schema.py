@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 
-from annotate.importing.formats import RawRow, quoted, suggestion
+from annotate.importing.formats import RawRow, nearest, quoted, suggestion
 from annotate.importing.problems import Problems
 from annotate.models import Checklist, Item, Response
 from annotate.models.checklist import clean_questions
@@ -102,6 +102,7 @@ class _Reader:
         self.row = row
         self.problems = problems
         self.right = True
+        self.meant: set[str] = set()  # what unknown keys of the object at hand were probably meant to be
 
     def item(self) -> ItemRow | None:
         values = self.row.values
@@ -125,13 +126,15 @@ class _Reader:
         self.problems.add(row or self.row.number, sentence)
 
     def _known(self, values: dict[str, Any], known: tuple[str, ...], place: str, row: int = 0) -> None:
-        for key in values:
-            if key not in known:
-                self._note(f"there is no key {quoted(key)}{place}{suggestion(key, known)}", row)
+        """Note the unknown keys of `values`, and what they were probably meant to be: no second sentence for that."""
+        unknown = [key for key in values if key not in known]
+        self.meant = {nearest(key, known) for key in unknown}
+        for key in unknown:
+            self._note(f"there is no key {quoted(key)}{place}{suggestion(key, known)}", row)
 
     def _text(self, values: dict[str, Any], key: str, *, required: bool = False) -> str:
         if key not in values:
-            if required:
+            if required and key not in self.meant:
                 self._note(f"the key {quoted(key)} is missing.")
             return ""
         try:
@@ -184,6 +187,8 @@ class _Reader:
         return {}
 
     def _responses(self, values: dict[str, Any]) -> list[ResponseRow]:
+        if "responses" not in values and "responses" in self.meant:
+            return []
         if "responses" not in values:
             self._note('the key "responses" is missing: an item without responses has an empty list, [].')
             return []
@@ -195,14 +200,13 @@ class _Reader:
         read = []
         for number, (response, row) in enumerate(zip(given, self.row.response_rows, strict=True), start=1):
             if not isinstance(response, dict):
-                self._note(
-                    f'response {number} is {_kind(response)}, not an object of "system" and "text".', row
-                )
+                self._note(f'response {number} is {_kind(response)}, not an object of "system" and "text".', row)
                 continue
             self._known(response, ("system", "text"), f" in response {number}", row)
             missing = [key for key in ("system", "text") if key not in response]
             for key in missing:
-                self._note(f"the key {quoted(key)} of response {number} is missing.", row)
+                if key not in self.meant:
+                    self._note(f"the key {quoted(key)} of response {number} is missing.", row)
             if missing:
                 continue
             try:
@@ -242,6 +246,8 @@ class _Reader:
         return ChecklistRow(questions, policy, approved) if self.right else None
 
     def _questions(self, given: dict[str, Any]) -> list[str]:
+        if "questions" not in given and "questions" in self.meant:
+            return []
         questions = given.get("questions")
         if not isinstance(questions, list):
             self._note('the checklist needs the key "questions" with a list of texts.')
@@ -274,9 +280,7 @@ def _checked_text(value: Any, what: str, *, required: bool = False) -> str:
     if required and not value.strip():
         raise _ValueError(f"{what} is empty.")
     if len(value) > settings.IMPORT_MAX_TEXT:
-        raise _ValueError(
-            f"{what} has {len(value):,} characters: shorten it to {settings.IMPORT_MAX_TEXT:,}."
-        )
+        raise _ValueError(f"{what} has {len(value):,} characters: shorten it to {settings.IMPORT_MAX_TEXT:,}.")
     return value
 
 
