@@ -28,7 +28,6 @@ function show(kind, text) {
 function content() {
   const data = new FormData(form);
   data.delete("csrfmiddlewaretoken");
-  data.delete("token");
   return data;
 }
 
@@ -65,28 +64,28 @@ function restore() {
     forgetHere();
   }
   if (!Array.isArray(kept) || form.querySelector("[role=alert]:not([hidden])")) return;
-  const version = kept.find(([name]) => name === "version")?.[1];
   fill(kept);
-  // An older version makes the server answer with what it has, and the annotator chooses.
-  if (version !== undefined) field("version").value = version;
+  // With its token, a copy that did reach the server is known there. With an older version, the server answers with
+  // what it has, and the annotator chooses.
+  const find = (name) => kept.find((entry) => entry[0] === name)?.[1];
+  field("version").value = find("version") ?? field("version").value;
   changed();
+  field("token").value = find("token") ?? "";
+  keepHere();
 }
 
 function changed() {
   changes += 1;
+  field("token").value = "";
   keepHere();
   show("saving", state.dataset.saving);
   clearTimeout(timer);
   timer = setTimeout(save, SAVE_AFTER_MS);
 }
 
-// One token for one state of the form: sent twice, it is stored once.
-function tokenFor(upTo) {
-  const token = field("token");
-  if (token.dataset.upTo !== upTo) {
-    token.value = crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}`;
-    token.dataset.upTo = upTo;
-  }
+// One token for one state of the form: sent twice, also after a reload, it is stored once.
+function ensureToken() {
+  field("token").value ||= crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}`;
 }
 
 async function save(submit = false) {
@@ -98,7 +97,8 @@ async function save(submit = false) {
   saving = true;
   clearTimeout(timer);
   const upTo = changes;
-  tokenFor(`${upTo}${submit ? " submitted" : ""}`);
+  ensureToken();
+  if (changes !== confirmed) keepHere();
   const data = new FormData(form);
   data.set("action", submit ? "submit" : "save");
   show("saving", state.dataset.saving);

@@ -1,0 +1,82 @@
+"""A real Chromium for the tests that walk pages. Where there is none they are skipped, loudly."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+HERE = Path(__file__).parent
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# Chromium's own services would call home, which a test machine need not allow.
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mine = [item for item in items if HERE in item.path.parents]
+    for item in mine:
+        item.add_marker(pytest.mark.browser)
+        item.add_marker(pytest.mark.django_db(transaction=True))
+        if CHROMIUM is None:
+            item.add_marker(pytest.mark.skip(reason="no Chromium found: install Debian's chromium package"))
+    if mine and CHROMIUM is None:
+        warnings.warn(f"{len(mine)} BROWSER TESTS ARE SKIPPED: no Chromium was found.", stacklevel=1)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    # Playwright keeps an event loop in this thread, which makes Django refuse its ordinary queries there.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield chromium
+        chromium.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+Visit = Callable[..., Page]
+
+
+@pytest.fixture
+def visit(browser: Browser, live_server: object) -> Iterator[Visit]:
+    """`visit("alice")` is a page of a fresh browser in which Alice is logged in. Complaints on the console fail the test."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        # A refused save answers 4xx on purpose, which Chromium mentions.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            complaints.append(message.text)
+
+    def enter(username: str = "", **options: object) -> Page:
+        context = browser.new_context(base_url=str(live_server), **options)  # type: ignore[arg-type]
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", note)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        if username:
+            page.goto("/accounts/login/")
+            page.locator("[name=username]").fill(username)
+            page.locator("[name=password]").fill("correct horse")
+            page.get_by_role("main").get_by_role("button", name="Log in").click()
+            page.wait_for_url("**/")
+        return page
+
+    yield enter
+    for context in contexts:
+        context.close()
+    assert not complaints
