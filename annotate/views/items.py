@@ -63,10 +63,10 @@ def import_items(request: MemberRequest, project: Project) -> HttpResponseBase:
     """Choose a file. One without errors is kept for its preview, in place of any earlier one of the same person."""
     if "example" in request.GET:
         return _example(request.GET["example"])
-    form = UploadForm(request.POST or None, request.FILES or None)
     if request.method != "POST":
-        form = UploadForm()
-    elif form.is_valid():
+        return _import_page(request, project, UploadForm())
+    form = UploadForm(request.POST, request.FILES)
+    if form.is_valid():
         file = form.cleaned_data["file"]
         content = file.read()
         errors = preview(project, file.name, content).errors
