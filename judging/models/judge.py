@@ -49,6 +49,9 @@ class Judge(models.Model):
     is_weak = models.BooleanField(default=False, editable=False)  # the packaged model: pages say so
     archived = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    test_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    tested_at = models.DateTimeField(null=True, blank=True, editable=False)
+    findings = models.JSONField(default=list, blank=True, editable=False)  # of the last test: [{"ok", "text"}]
 
     class Meta:
         ordering = ["name"]
@@ -78,6 +81,16 @@ class Judge(models.Model):
             raise ValidationError(
                 {"key_source": f"The server's key is sent to {settings.OPENAI_BASE_URL} only: use that base URL."}
             )
+
+    @property
+    def is_being_tested(self) -> bool:
+        """A test was asked for, and no worker has come back with its findings."""
+        return self.test_asked_at is not None and (self.tested_at is None or self.tested_at < self.test_asked_at)
+
+    def forget_test(self) -> None:
+        """The findings were about other settings."""
+        self.test_asked_at = self.tested_at = None
+        self.findings = []
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -13,6 +13,18 @@ class RunQuerySet(models.QuerySet["Run"]):
     def unfinished(self) -> RunQuerySet:
         return self.filter(state=Run.State.RUNNING)
 
+    def with_totals(self) -> RunQuerySet:
+        """Adds `n_calls`, `n_done`, `n_failed` and the tokens sent: `n_input`, `n_cached`, `n_output`."""
+        sent = Q(calls__from_cache=False)
+        return self.annotate(
+            n_calls=Count("calls"),
+            n_done=Count("calls", filter=Q(calls__state=Call.State.DONE)),
+            n_failed=Count("calls", filter=Q(calls__state=Call.State.FAILED)),
+            n_input=Sum("calls__input_tokens", filter=sent, default=0),
+            n_cached=Sum("calls__cached_tokens", filter=sent, default=0),
+            n_output=Sum("calls__output_tokens", filter=sent, default=0),
+        )
+
 
 class Run(models.Model):
     """A judge at work: a protocol that judges units, or a policy that writes checklists, planned as rows of calls."""
@@ -48,7 +60,8 @@ class Run(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(repeats__gte=1, repeats__lte=100), name="run_repeats_in_range"),
             models.CheckConstraint(
-                condition=Q(kind="judging") | Q(kind="generation", round=None), name="run_generation_has_no_round"
+                condition=Q(kind="judging") | Q(kind="generation", round=None),
+                name="run_generation_has_no_round",
             ),
             models.CheckConstraint(
                 condition=~Q(state="finished") | Q(finished_at__isnull=False), name="run_finish_dated"
@@ -60,7 +73,7 @@ class Run(models.Model):
 
     def progress(self) -> dict[str, int]:
         """Number of calls by state, and `total`."""
-        counts = {state: 0 for state in Call.State.values}
+        counts = dict.fromkeys(Call.State.values, 0)
         counts |= dict(self.calls.values_list("state").annotate(n=Count("pk")).order_by())
         return {**counts, "total": sum(counts.values())}
 
@@ -71,9 +84,9 @@ class Run(models.Model):
         )
         return {name: value or 0 for name, value in sums.items()}
 
-    def cost(self) -> Decimal:
-        """US dollars so far, from the judge's price table (rates per million tokens)."""
-        used = self.usage()
+    def cost(self, used: dict[str, int] | None = None) -> Decimal:
+        """US dollars so far, from the judge's price table (rates per million tokens); of this usage, where given."""
+        used = self.usage() if used is None else used
         judge = self.judge
         return (
             (used["input"] - used["cached"]) * judge.input_price
@@ -148,7 +161,9 @@ def _verdict_once() -> list[models.UniqueConstraint]:
     constraints = []
     for pair in (False, True):
         for asked in (False, True):
-            fields = ["run", "response", "repeat"] + (["other", "order"] if pair else []) + (["question"] if asked else [])
+            fields = (
+                ["run", "response", "repeat"] + (["other", "order"] if pair else []) + (["question"] if asked else [])
+            )
             constraints.append(
                 models.UniqueConstraint(
                     fields=fields,

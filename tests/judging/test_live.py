@@ -1,0 +1,272 @@
+"""The live panel: people among themselves, judges against people, and a version that costs next to nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import krippendorff
+import pytest
+
+from annotate.models import Annotation, Checklist, Project, Response, Role, Round, User
+from judging import live
+from judging.agreement import Figure
+from judging.labels import QUESTIONS, SCORE, Facet
+from judging.live import standing
+from judging.models import Call, Run
+from tests import build
+from tests.judging.build_runs import call, run_of, verdict
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def round(project: Project) -> Round:
+    for name in ("moss", "fern", "oak"):
+        build.checklist(build.item(project, name), "Is it short?", "Is it true?")
+    return build.round(project, Round.Kind.CHECK_THEN_SCORE, overlap=3)
+
+
+@pytest.fixture
+def people(project: Project) -> list[User]:
+    return [build.member(project, Role.ANNOTATOR, name) for name in ("ann", "abe", "amy")]
+
+
+def label(round: Round, people: list[User], scores: list[list[int]], answers: list[str] | None = None) -> None:
+    """Each row of `scores` holds what the people gave the task at that position; `answers` are yes or no by person."""
+    for task, row in zip(round.tasks.order_by("position"), scores, strict=False):
+        assert isinstance(task.checklist, Checklist)
+        for place, (person, score) in enumerate(zip(people, row, strict=False)):
+            said = answers[place] if answers else "yes"
+            build.submitted(task, person, score, {question.pk: said for question in task.checklist.questions.all()})
+
+
+def test_alpha_of_the_scores_is_the_published_ones(round: Round, people: list[User]) -> None:
+    scores = [[1, 2, 3], [4, 4, 5], [2, 2, 1], [5, 5, 5], [3, 1, 2], [4, 3, 4]]
+    label(round, people, scores)
+
+    alpha = live.panel(round).people[0].alpha
+
+    expected = krippendorff.alpha([list(row) for row in zip(*scores, strict=True)], level_of_measurement="ordinal")
+    assert alpha.value == pytest.approx(expected, abs=1e-12)
+    assert (alpha.n_units, alpha.n_labels, alpha.missing) == (6, 18, 0)
+    assert alpha.low is not None
+    assert alpha.low < alpha.value
+
+
+def test_units_with_fewer_than_two_labels_are_missing(round: Round, people: list[User]) -> None:
+    label(round, people, [[1, 2, 3], [4]])
+
+    alpha = live.panel(round).people[0].alpha
+
+    assert (alpha.n_units, alpha.missing) == (1, 5)
+
+
+def test_without_labels_every_figure_says_why_it_has_no_value(round: Round) -> None:
+    panel = live.panel(round)
+
+    assert [part.alpha.value for part in panel.people] == [None, None]
+    assert all(part.alpha.reason for part in panel.people)
+    assert panel.judges == []
+    assert panel.question_count == 6
+
+
+def test_no_variation_is_undefined_and_not_perfect(round: Round, people: list[User]) -> None:
+    label(round, people, [[3, 3, 3], [3, 3, 3]])
+
+    scores = live.panel(round).people[0]
+
+    assert scores.alpha.reason == "Undefined: every rating is 3."
+    assert scores.percent.value == 1.0
+
+
+def test_a_judge_never_enters_a_figure_about_people(round: Round, people: list[User]) -> None:
+    label(round, people, [[1, 2, 3], [4, 4, 5], [2, 2, 1]], ["yes", "no", "yes"])
+    before = live.panel(round)
+    run = run_of(round)
+    for response in Response.objects.all():
+        for question in response.item.checklists.get().questions.all():
+            verdict(run, response, "no", question=question)
+    direct = run_of(round, "direct")
+    for response in Response.objects.all():
+        verdict(direct, response, "score", score=5)
+
+    after = live.panel(round)
+
+    assert after.people == before.people
+    assert after.questions == before.questions
+    assert {row.agreement.facet for row in after.judges} == {SCORE, QUESTIONS}
+
+
+def test_a_judge_is_compared_with_the_majority_of_the_people(round: Round, people: list[User]) -> None:
+    label(round, people, [[3, 3, 3]] * 6, ["yes", "yes", "no"])
+    run = run_of(round)
+    responses = list(Response.objects.order_by("pk"))
+    for response in responses[:5]:
+        first, second = response.item.checklists.get().questions.all()
+        verdict(run, response, "yes", question=first)
+        verdict(run, response, "no", question=second)
+    last = responses[5].item.checklists.get().questions.all()
+    verdict(run, responses[5], "unparsed", question=last[0])
+    call(run, responses[5], question=last[1], state="failed", error="The endpoint answered 500.")
+
+    [row] = live.panel(round).judges
+
+    assert row.agreement.percent.value == 0.5
+    assert row.agreement.percent.n_units == 10
+    assert row.agreement.percent.missing == 2
+    assert dict(row.agreement.gaps) == {"failed calls": 1, "unreadable replies": 1}
+
+
+def test_units_on_which_people_split_evenly_are_left_out_and_counted(round: Round, people: list[User]) -> None:
+    label(round, people[:2], [[3, 4]], ["yes", "no"])
+    run = run_of(round)
+    task = round.tasks.get(position=1)
+    other = round.tasks.get(position=2)
+    assert task.checklist is not None
+    assert task.response is not None
+    assert other.checklist is not None
+    assert other.response is not None
+    verdict(run, task.response, "yes", question=task.checklist.questions.all()[0])
+    verdict(run, other.response, "yes", question=other.checklist.questions.all()[0])
+
+    [row] = live.panel(round).judges
+
+    assert dict(row.agreement.gaps) == {"on which people split evenly": 1, "without a label by people": 1}
+    assert row.agreement.alpha.reason == "Undefined: no unit has both a consensus of people and a value of the judge."
+
+
+def test_scores_of_a_judge_are_compared_with_the_mean_of_the_people(round: Round, people: list[User]) -> None:
+    label(round, people[:2], [[1, 2], [4, 5], [2, 2]])
+    run = run_of(round, "direct")
+    golds = [2, 5, 2]
+    for task, gold in zip(round.tasks.order_by("position"), golds, strict=False):
+        assert task.response is not None
+        verdict(run, task.response, "score", score=gold)
+
+    [row] = live.panel(round).judges
+
+    assert row.agreement.alpha.value == 1.0
+    assert row.agreement.alpha.n_units == 3
+    assert live.histogram(round, SCORE, run).n_units == 3
+
+
+def test_a_tick_run_on_a_round_of_scores_has_nobody_to_agree_with(project: Project) -> None:
+    item = build.item(project)
+    checklist = build.checklist(item)
+    round = build.round(project)
+    run = run_of(round)
+    verdict(run, item.responses.all()[0], "yes", question=checklist.questions.all()[0])
+
+    [row] = live.panel(round).judges
+
+    assert row.agreement.alpha.reason == "Undefined: no person has given an answer yet."
+    assert dict(row.agreement.gaps) == {"without a label by people": 1}
+
+
+def test_questions_come_with_the_least_agreement_first(round: Round, people: list[User]) -> None:
+    tasks = list(round.tasks.order_by("position"))
+    split, *_ = tasks
+    for place, person in enumerate(people):
+        for task in tasks:
+            assert task.checklist is not None
+            first, second = task.checklist.questions.all()
+            doubtful = "yes" if place else "no"
+            same = task.item_id == split.item_id
+            build.submitted(task, person, 3, {first.pk: "yes", second.pk: doubtful if same else "yes"})
+
+    panel = live.panel(round)
+
+    worst = panel.questions[0]
+    assert (worst.item, worst.position) == (split.item_id, 2)
+    assert worst.percent.value == pytest.approx(1 / 3)
+    assert worst.yes == pytest.approx(2 / 3)
+    assert panel.questions[1].alpha.reason == "Undefined: every rating is yes."
+
+
+def test_the_table_is_cut_unless_all_questions_are_asked_for(
+    round: Round, people: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "SHOWN_QUESTIONS", 2)
+
+    assert len(live.panel(round).questions) == 2
+    assert len(live.panel(round, all_questions=True).questions) == 6
+    assert live.panel(round).question_count == 6
+
+
+def test_simulated_annotators_are_counted(project: Project, round: Round, people: list[User]) -> None:
+    robot = build.member(project, Role.ANNOTATOR, "robot", is_simulated=True, is_active=False)
+    label(round, [people[0], robot], [[2, 3]])
+
+    panel = live.panel(round)
+
+    assert (panel.labels, panel.simulated) == (6, 3)
+
+
+def test_cancelled_runs_and_checklist_writing_are_not_shown(round: Round) -> None:
+    cancelled = run_of(round, state="cancelled")
+    verdict(cancelled, Response.objects.earliest("pk"), "score", score=3)
+
+    assert live.panel(round).judges == []
+
+
+def test_the_panel_asks_no_query_for_a_question(
+    round: Round, people: list[User], django_assert_max_num_queries: Any
+) -> None:
+    label(round, people, [[1, 2, 3]] * 6)
+    run = run_of(round)
+    for response in Response.objects.all():
+        for question in response.item.checklists.get().questions.all():
+            verdict(run, response, "yes", question=question)
+
+    with django_assert_max_num_queries(7):
+        live.panel(round)
+    with django_assert_max_num_queries(4):
+        live.version(round)
+
+
+def test_the_histogram_of_one_question(round: Round, people: list[User]) -> None:
+    label(round, people, [[3, 3, 3]], ["yes", "no", "yes"])
+    task = round.tasks.get(position=1)
+    assert task.checklist is not None
+    question = task.checklist.questions.all()[0]
+
+    found = live.histogram(round, Facet("question", question.pk))
+
+    assert found.domain == ("yes", "no", "na")
+    assert found.patterns == {(0, 0, 0): 1, (2, 1, 0): 1}
+
+
+def test_the_version_changes_with_everything_that_the_panel_shows(round: Round, people: list[User]) -> None:
+    seen = [live.version(round)]
+
+    def changed() -> bool:
+        seen.append(live.version(round))
+        return seen[-1] not in seen[:-1]
+
+    assert live.version(round) == seen[0]
+    label(round, people, [[3, 3, 3]])
+    assert changed()
+    Annotation.objects.filter(annotator=people[0]).update(version=99)
+    assert changed()
+    Annotation.objects.filter(annotator=people[1]).update(surplus=True)
+    assert changed()
+    run = run_of(round)
+    assert changed()
+    made = call(run, Response.objects.earliest("pk"), state="planned")
+    assert changed()
+    Call.objects.filter(pk=made.pk).update(state="failed", error="No answer.")
+    assert changed()
+    verdict(run, Response.objects.earliest("pk"), "score", score=2)
+    assert changed()
+    Run.objects.filter(pk=run.pk).update(state="cancelled")
+    assert changed()
+
+
+@pytest.mark.parametrize(
+    ("low", "words"),
+    [(0.8, "Reliable"), (0.667, "Enough for tentative"), (0.66, "Not shown to reach"), (None, "")],
+)
+def test_thresholds_look_at_the_lower_bound(low: float | None, words: str) -> None:
+    figure = Figure(name="alpha", value=0.95, low=low, high=None if low is None else 0.99)
+
+    assert standing(figure).startswith(words)
