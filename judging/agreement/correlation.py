@@ -95,6 +95,8 @@ def per_instruction(
     """
     first, second = _numbers(x, y)
     group = _codes(instructions, len(first))
+    order = np.lexsort((second, first, group))
+    first, second, group = first[order], second[order], group[order]
     kept = ~(np.isnan(first) | np.isnan(second))
     values = []
     skipped = 0
@@ -132,8 +134,13 @@ def system_level(
     Without ``instructions`` there is nothing to resample but the systems, so there is no interval.
     """
     first, second = _numbers(x, y)
+    system = _codes(systems, len(first))
+    group = np.zeros_like(system) if instructions is None else _codes(instructions, len(first))
+    # Sums in one order, so that the same rows give the same bits however they came.
+    order = np.lexsort((second, first, system, group))
+    first, second, system, group = first[order], second[order], system[order], group[order]
     kept = ~(np.isnan(first) | np.isnan(second))
-    system = _codes(systems, len(first))[kept]
+    system, group = system[kept], group[kept]
     lost = int((~kept).sum())
     first, second = first[kept], second[kept]
     name = f"{_title(coefficient)}, system"
@@ -147,7 +154,6 @@ def system_level(
     figure = Figure(name=name, value=value, n_units=int(seen.sum()), n_labels=2 * len(first), missing=lost)
     if instructions is None:
         return figure.warned("No interval: the rows do not say which instruction they belong to.")
-    group = _codes(instructions, len(kept))[kept]
     height = int(group.max()) + 1
     cell = group * width + system
     tables = [

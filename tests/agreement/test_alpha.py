@@ -95,13 +95,12 @@ def test_reweighting_equals_counting_again(level: Level) -> None:
     statistic = alpha_statistic(histogram, level)
     patterns = list(histogram.patterns)
     weights = rng.integers(0, 6, (20, len(patterns)))
-    for row, value in zip(
-        weights.tolist(), statistic.reweighted(weights.astype(float)).tolist(), strict=True
-    ):
+    for row, value in zip(weights.tolist(), statistic.reweighted(weights.astype(float)).tolist(), strict=True):
         again = Histogram(histogram.domain, dict(zip(patterns, row, strict=True)))
         assert value == pytest.approx(alpha(again, level).value, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=2, max_size=12))
 def test_alpha_stays_below_one_and_is_one_only_for_perfect_agreement(counts: list[list[int]]) -> None:
     figure = alpha_counts(counts, "nominal")
@@ -112,6 +111,7 @@ def test_alpha_stays_below_one_and_is_one_only_for_perfect_agreement(counts: lis
     assert (figure.value == 1.0) == perfect
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=12),
     st.floats(0.5, 9.0),
@@ -119,11 +119,7 @@ def test_alpha_stays_below_one_and_is_one_only_for_perfect_agreement(counts: lis
 def test_interval_alpha_ignores_the_unit_of_measurement(counts: list[list[int]], factor: float) -> None:
     plain = alpha_counts(counts, "interval", (1, 2, 5))
     scaled = alpha_counts(counts, "interval", (1 * factor, 2 * factor, 5 * factor))
-    assert (
-        scaled.reason is not None
-        if plain.value is None
-        else scaled.value == pytest.approx(plain.value, abs=1e-9)
-    )
+    assert scaled.reason is not None if plain.value is None else scaled.value == pytest.approx(plain.value, abs=1e-9)
 
 
 def test_values_nobody_used_change_nothing() -> None:

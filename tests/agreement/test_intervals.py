@@ -17,9 +17,7 @@ def noisy_labels(units: int, seed: int = 0, raters: int = 3) -> list[Label]:
     rng = np.random.default_rng(seed)
     truth = rng.integers(1, 6, units)
     shift = rng.integers(-1, 2, (units, raters))
-    return [
-        Label(u, r, float(np.clip(truth[u] + shift[u, r], 1, 5))) for u in range(units) for r in range(raters)
-    ]
+    return [Label(u, r, float(np.clip(truth[u] + shift[u, r], 1, 5))) for u in range(units) for r in range(raters)]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -102,9 +100,7 @@ def test_the_interval_covers_the_truth(method: Method) -> None:
             population[pattern] = population.get(pattern, 0.0) + share
     patterns, shares = list(population), np.array(list(population.values()))
     shares = shares / shares.sum()
-    big = Histogram(
-        (0, 1, 2, 3), dict(zip(patterns, np.round(shares * 10**9).astype(int).tolist(), strict=True))
-    )
+    big = Histogram((0, 1, 2, 3), dict(zip(patterns, np.round(shares * 10**9).astype(int).tolist(), strict=True)))
     true = alpha(big, "nominal").value
     assert true is not None
     covered = 0
@@ -131,9 +127,7 @@ def test_skewed_categories_on_few_units_are_warned_about() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_perfect_agreement_has_no_width_and_says_so(method: Method) -> None:
-    figure = alpha_with_interval(
-        Histogram(SCALE, {(3, 0, 0, 0, 0): 200, (0, 0, 3, 0, 0): 150}), "ordinal", method
-    )
+    figure = alpha_with_interval(Histogram(SCALE, {(3, 0, 0, 0, 0): 200, (0, 0, 3, 0, 0): 150}), "ordinal", method)
     assert (figure.value, figure.low, figure.high) == (1.0, 1.0, 1.0)
     assert "no width" in (figure.warning or "")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judging.agreement import Histogram, Label
@@ -36,11 +36,7 @@ def test_the_domain_can_be_read_from_the_labels() -> None:
 
 def test_three_constructors_agree() -> None:
     data = np.array([[1, 2, 2, np.nan], [1, 3, np.nan, np.nan], [1, 3, 2, 5]])
-    labels = [
-        Label(unit, rater, float(value))
-        for (rater, unit), value in np.ndenumerate(data)
-        if not np.isnan(value)
-    ]
+    labels = [Label(unit, rater, float(value)) for (rater, unit), value in np.ndenumerate(data) if not np.isnan(value)]
     counts = [[3, 0, 0, 0, 0], [0, 1, 2, 0, 0], [0, 2, 0, 0, 0], [0, 0, 0, 0, 1]]
     expected = Histogram.from_counts(counts, SCALE)
     assert Histogram.from_labels(labels, SCALE) == expected
@@ -114,11 +110,8 @@ def test_merging_adds_units_and_needs_one_domain() -> None:
 Event = tuple[int, int, int | None]
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4), st.integers(0, 3), st.one_of(st.none(), st.integers(0, 2))), max_size=80
-    )
-)
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.one_of(st.none(), st.integers(0, 2))), max_size=80))
 def test_moving_units_equals_counting_again(events: list[Event]) -> None:
     """Submissions, corrections and withdrawals in any order leave the histogram of the labels that remain."""
     live = Histogram((0.0, 1.0, 2.0))
@@ -142,6 +135,7 @@ def test_moving_units_equals_counting_again(events: list[Event]) -> None:
     assert live.n_labels == again.n_labels
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(shuffle: random.Random) -> None:
     labels = [Label(u, r, float((u * 7 + r * 3) % 4)) for u in range(12) for r in range(3)]
