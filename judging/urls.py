@@ -1,8 +1,19 @@
 from django.urls import URLPattern, path
 
-from judging.views import health
+from judging.views import agreement, exports, health, judges, runs
 
 urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/judges/", judges.judges, name="judges"),
+    path("projects/<slug:slug>/judges/new/", judges.judge_create, name="judge_create"),
+    path("projects/<slug:slug>/judges/<int:pk>/", judges.judge, name="judge"),
+    path("projects/<slug:slug>/checklists/generate/", runs.generate, name="generate"),
+    path("projects/<slug:slug>/runs/", runs.runs, name="runs"),
+    path("projects/<slug:slug>/runs/new/", runs.run_create, name="run_create"),
+    path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
+    path("projects/<slug:slug>/runs/<int:pk>/progress/", runs.run_progress, name="run_progress"),
+    path("projects/<slug:slug>/runs/<int:pk>/calls/<int:position>/", runs.call, name="call"),
+    path("projects/<slug:slug>/runs/<int:pk>/verdicts.<str:format>", exports.export_verdicts, name="export_verdicts"),
+    path("projects/<slug:slug>/rounds/<int:pk>/agreement/", agreement.agreement, name="agreement"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
 ]

@@ -19,6 +19,8 @@ def run_of(round: Round, method: str = "tick", **fields: Any) -> Run:
 
 def call(run: Run, response: Response, **fields: Any) -> Call:
     fields.setdefault("state", "done")
+    if fields.get("question"):
+        fields.setdefault("checklist", fields["question"].checklist)
     position = run.calls.count() + 1
     return Call.objects.create(run=run, position=position, item=response.item, response=response, **fields)
 

@@ -1,0 +1,104 @@
+"""What a judge said in a run, in long form: one row for each verdict (see docs/export-format.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from judging.models import Run
+
+COLUMNS = (
+    "run",
+    "judge",
+    "model",
+    "protocol",
+    "prompt_version",
+    "round_id",
+    "round",
+    "item",
+    "category",
+    "language",
+    "response_id",
+    "system",
+    "checklist_id",
+    "checklist_version",
+    "question_id",
+    "question_position",
+    "question",
+    "repeat",
+    "order",
+    "state",
+    "score",
+    "error",
+    "reply",
+    "finish_reason",
+    "call",
+    "attempts",
+    "from_cache",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "latency_ms",
+    "finished_at",
+)
+CHUNK = 500
+
+
+def verdict_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """Every verdict of the run under the names of `COLUMNS`, in the order in which the calls were planned.
+
+    `score` is empty unless `state` is "score"; `error` says why where it is "error". A call whose verdicts are several
+    repeats its reply and its tokens with each of them.
+    """
+    verdicts = (
+        run.verdicts.select_related("call__checklist", "question", "response__item")
+        .defer(  # the long texts, which no row carries
+            "call__prompt",
+            "call__parameters",
+            "response__text",
+            "response__item__instruction",
+            "response__item__history",
+            "response__item__reference",
+            "response__item__metadata",
+        )
+        .order_by("call__position", "pk")
+    )
+    common = {
+        "run": run.pk,
+        "judge": run.judge.name,
+        "model": run.judge.model,
+        "protocol": run.method,
+        "prompt_version": run.prompt_version,
+        "round_id": run.round_id,
+        "round": run.round.name if run.round else None,
+    }
+    for verdict in verdicts.iterator(chunk_size=CHUNK):
+        call, question, item = verdict.call, verdict.question, verdict.response.item
+        yield {
+            **common,
+            "item": item.external_id,
+            "category": item.category,
+            "language": item.language,
+            "response_id": verdict.response_id,
+            "system": verdict.response.system,
+            "checklist_id": call.checklist_id,
+            "checklist_version": call.checklist.version if call.checklist else None,
+            "question_id": verdict.question_id,
+            "question_position": question.position if question else None,
+            "question": question.text if question else None,
+            "repeat": verdict.repeat,
+            "order": verdict.order,
+            "state": verdict.state,
+            "score": verdict.score,
+            "error": call.error,
+            "reply": call.reply,
+            "finish_reason": call.finish_reason,
+            "call": call.position,
+            "attempts": call.attempts,
+            "from_cache": call.from_cache,
+            "input_tokens": call.input_tokens,
+            "cached_tokens": call.cached_tokens,
+            "output_tokens": call.output_tokens,
+            "latency_ms": call.latency_ms,
+            "finished_at": call.finished_at.isoformat() if call.finished_at else None,
+        }

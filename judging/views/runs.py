@@ -1,0 +1,220 @@
+"""Runs: listed, started, watched, steered; and every call of a run with its prompt and reply."""
+
+from __future__ import annotations
+
+import datetime
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, Exists, Min, OuterRef, Q
+from django.http import HttpResponse, HttpResponseNotModified
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.cache import get_conditional_response, patch_cache_control
+from django.utils.translation import get_language
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotate.access import CURATE, RESEARCH, MemberRequest, members
+from annotate.models import Item, Project
+from judging import runs as engine
+from judging.forms import GenerationForm, RunForm
+from judging.models import Call, Run, Verdict
+from judging.preview import preview
+
+RUNS_A_PAGE = 25
+CALLS_A_PAGE = 50
+ITEMS_SHOWN = 20
+# The pace of the last minutes tells when a run will be done, once there are enough calls to go by.
+PACE_WINDOW = datetime.timedelta(minutes=5)
+PACE_CALLS = 5
+UNREADABLE = Verdict.objects.filter(call=OuterRef("pk"), state=Verdict.State.UNPARSED)
+FILTERS = {
+    "all": ("All", Q()),
+    "failed": ("Failed", Q(state=Call.State.FAILED)),
+    "unreadable": ("Unreadable", Q(Exists(UNREADABLE))),
+    "waiting": ("To be asked", Q(state__in=[Call.State.PLANNED, Call.State.LEASED])),
+}
+
+
+@require_safe
+@members(*RESEARCH)
+def runs(request: MemberRequest, project: Project) -> HttpResponse:
+    found = (
+        Run.objects.filter(project=project)
+        .with_totals()
+        .select_related("judge", "round")
+        .order_by("-created_at", "-pk")
+    )
+    page = Paginator(found, RUNS_A_PAGE).get_page(request.GET.get("page"))
+    rows = [(run, run.cost({"input": run.n_input, "cached": run.n_cached, "output": run.n_output})) for run in page]
+    return render(request, "judging/runs.html", {"project": project, "page": page, "rows": rows})
+
+
+@require_http_methods(["GET", "POST"])
+@members(*RESEARCH)
+def run_create(request: MemberRequest, project: Project) -> HttpResponse:
+    """Two steps on one page: what the choice would send, then the start. A choice changed in between is shown again."""
+    form = RunForm(request.POST or None, initial={"round": request.GET.get("round")}, project=project)
+    context = {"project": project, "form": form}
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        plan = preview(chosen["round"], chosen["protocol"], chosen["repeats"])
+        if not plan.calls:
+            form.add_error("round", "There is nothing to judge here: approve checklists for its items first.")
+        elif request.POST.get("action") == "start" and request.POST.get("calls") == str(plan.calls):
+            try:
+                run = engine.plan_judging(
+                    project,
+                    chosen["judge"],
+                    chosen["protocol"],
+                    chosen["round"],
+                    repeats=chosen["repeats"],
+                    user=request.user,
+                )
+            except engine.PlanError as error:
+                form.add_error(None, str(error))
+            else:
+                return redirect("run", project.slug, run.pk)
+        else:
+            context |= {"plan": plan, "judge": chosen["judge"]}
+    return render(request, "judging/run_create.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@members(*CURATE)
+def generate(request: MemberRequest, project: Project) -> HttpResponse:
+    """Have a model write checklists: for the items named in the address, or for all without a live checklist."""
+    named = [pk for pk in request.GET.getlist("item") if pk.isascii() and pk.isdecimal() and len(pk) < 18]
+    items = Item.objects.filter(project=project)
+    items = items.filter(pk__in=named) if named else items.without_checklist()
+    form = GenerationForm(request.POST or None, project=project)
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            run = engine.plan_generation(project, chosen["judge"], chosen["policy"], items, user=request.user)
+        except engine.PlanError as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect("run", project.slug, run.pk)
+    number = items.count()
+    context = {
+        "project": project,
+        "form": form,
+        "items": items[:ITEMS_SHOWN],
+        "n_items": number,
+        "n_more": max(0, number - ITEMS_SHOWN),
+        "named": bool(named),
+        "has_items": Item.objects.filter(project=project).exists(),
+    }
+    return render(request, "judging/generate.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@members(*RESEARCH)
+def run(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
+    found = _run(project, pk)
+    if request.method == "POST":
+        _steer(request, found)
+        return redirect("run", project.slug, found.pk)
+    show = request.GET.get("show", "all")
+    show = show if show in FILTERS else "all"
+    calls = (
+        found.calls.filter(FILTERS[show][1])
+        .select_related("item", "response", "question", "written")
+        .prefetch_related("verdicts")
+        .defer("prompt", "reply", "item__instruction", "item__history", "item__reference", "response__text")
+        .order_by("position")
+    )
+    context = {
+        **_progress(found),
+        "project": project,
+        "page": Paginator(calls, CALLS_A_PAGE).get_page(request.GET.get("page")),
+        "filters": [(name, label, name == show) for name, (label, _) in FILTERS.items()],
+        "show": show,
+    }
+    return render(request, "judging/run.html", context)
+
+
+@require_safe
+@members(*RESEARCH)
+def run_progress(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
+    """The polled part of a run's page. Once the run stands, the page is loaded again as a whole."""
+    found = _run(project, pk)
+    if found.state != Run.State.RUNNING and request.headers.get("HX-Request"):
+        return HttpResponse(headers={"HX-Refresh": "true", "Cache-Control": "no-store"})
+    counts = "-".join(str(number) for number in found.progress().values())
+    etag = f'"{found.pk}-{found.state}-{counts}-{get_language()}"'
+    response: HttpResponse
+    if isinstance(get_conditional_response(request, etag=etag), HttpResponseNotModified):
+        response = HttpResponseNotModified()
+    else:
+        response = render(request, "judging/run.html#progress", {**_progress(found), "project": project, "etag": etag})
+    response.headers["ETag"] = etag
+    patch_cache_control(response, private=True, no_cache=True)
+    return response
+
+
+@require_safe
+@members(*RESEARCH)
+def call(request: MemberRequest, project: Project, pk: int, position: int) -> HttpResponse:
+    """One call with all that was kept of it."""
+    found = _run(project, pk)
+    asked = get_object_or_404(
+        found.calls.select_related("item", "response", "question", "checklist", "written"), position=position
+    )
+    context = {
+        "project": project,
+        "run": found,
+        "call": asked,
+        "verdicts": asked.verdicts.select_related("question"),
+        "previous": found.calls.filter(position=position - 1).exists() and position - 1,
+        "next": found.calls.filter(position=position + 1).exists() and position + 1,
+    }
+    return render(request, "judging/call.html", context)
+
+
+def _run(project: Project, pk: int) -> Run:
+    return get_object_or_404(Run.objects.select_related("judge", "round"), project=project, pk=pk)
+
+
+def _steer(request: MemberRequest, run: Run) -> None:
+    """Do what the pressed button says, and say what came of it."""
+    action = request.POST.get("action")
+    if action == "pause" and engine.pause(run):
+        messages.info(request, "The run is paused. Calls that are under way are still stored.")
+    elif action == "resume" and engine.resume(run):
+        messages.success(request, "The run goes on.")
+    elif action == "cancel" and engine.cancel(run):
+        messages.info(request, "The run is cancelled. Its verdicts so far are kept.")
+    elif action == "retry" and (number := engine.retry_failed(run)):
+        messages.success(request, f"{number:,} failed call{'s are' if number > 1 else ' is'} asked again.")
+    else:
+        messages.warning(request, "Nothing was done: the run has moved on since this page was loaded.")
+
+
+def _progress(run: Run) -> dict[str, object]:
+    counts = run.progress()
+    finished = counts["done"] + counts["failed"]
+    usage = run.usage()
+    return {
+        "run": run,
+        "counts": counts,
+        "finished": finished,
+        "summary": engine.summary(run),
+        "failures": engine.failures(run) if counts["failed"] else [],
+        "usage": usage,
+        "cost": run.cost(usage),
+        "minutes_left": _minutes_left(run, counts["total"] - finished),
+    }
+
+
+def _minutes_left(run: Run, waiting: int) -> int | None:
+    """Whole minutes until a running run is done at its recent pace, rounded up; None where nothing tells."""
+    if run.state != Run.State.RUNNING or not waiting:
+        return None
+    now = timezone.now()
+    recent = run.calls.filter(finished_at__gte=now - PACE_WINDOW).aggregate(n=Count("pk"), first=Min("finished_at"))
+    if recent["n"] < PACE_CALLS or recent["first"] is None:
+        return None
+    seconds = max((now - recent["first"]).total_seconds(), 1.0)
+    return int(waiting * seconds / recent["n"] // 60) + 1

@@ -1,0 +1,188 @@
+"""The agreement page: every figure with its interval, n and missing; polled cheaply; never for annotators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotate.models import Project, Response, Role, Round, User
+from judging import live
+from judging.agreement import Figure
+from judging.templatetags.figures import coefficient, interval_chart, percentage
+from tests import build
+from tests.judging.build_runs import run_of, verdict
+
+pytestmark = pytest.mark.django_db
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def page(client: Client, bob: User) -> Client:
+    client.force_login(bob)
+    return client
+
+
+@pytest.fixture
+def round(project: Project) -> Round:
+    for name in ("moss", "fern", "oak"):
+        build.checklist(build.item(project, name), f"Is {name} <named>?", "Is it true?")
+    return build.round(project, Round.Kind.CHECK_THEN_SCORE, overlap=2)
+
+
+@pytest.fixture
+def labelled(round: Round, ann: User, abe: User) -> Round:
+    for task in round.tasks.order_by("position"):
+        assert task.checklist is not None
+        first, second = task.checklist.questions.all()
+        build.submitted(task, ann, 1 + task.position % 5, {first.pk: "yes", second.pk: "no"})
+        build.submitted(task, abe, 1 + task.position % 4, {first.pk: "yes", second.pk: "yes"})
+    return round
+
+
+def address(round: Round) -> str:
+    return f"/projects/garden/rounds/{round.pk}/agreement/"
+
+
+def test_the_page_shows_every_figure_with_interval_n_and_missing(page: Client, labelled: Round) -> None:
+    text = page.get(address(labelled)).text
+
+    assert "Krippendorff’s α with its 95 % interval" in text
+    assert "Is moss &lt;named&gt;?" in text
+    assert "Undefined: every rating is yes." in text
+    assert "jackknife-t over units" in text
+    for part in live.panel(labelled).people:
+        assert part.alpha.low is not None
+        assert f'<td class="num">{coefficient(part.alpha.value)}</td>' in text
+        assert f"{coefficient(part.alpha.low)} to {coefficient(part.alpha.high)}" in text
+    for word in ("Missing", "Labels used", "Equal pairs", "ordinal", "nominal"):
+        assert word in text
+
+
+def test_it_works_without_javascript(page: Client, labelled: Round) -> None:
+    assert '<noscript><a href="">Load the page again' in page.get(address(labelled)).text
+
+
+def test_htmx_gets_the_panel_alone_and_304_while_nothing_changes(page: Client, labelled: Round, ann: User) -> None:
+    first = page.get(address(labelled), headers=HTMX)
+    etag = first.headers["ETag"]
+
+    assert first.text.strip().startswith('<section id="agreement"')
+    assert f'data-etag="{etag.replace(chr(34), "&quot;")}"' in first.text
+    assert 'hx-trigger="every 2s, refresh"' in first.text
+    assert "HX-Request" in first.headers["Vary"]
+    again = page.get(address(labelled), headers={**HTMX, "If-None-Match": etag})
+    assert again.status_code == 304
+    assert again.content == b""
+
+    run = run_of(labelled)
+    verdict(run, Response.objects.earliest("pk"), "score", score=2)
+    changed = page.get(address(labelled), headers={**HTMX, "If-None-Match": etag})
+    assert changed.status_code == 200
+    assert changed.headers["ETag"] != etag
+
+
+def test_a_poll_without_change_costs_few_queries(
+    page: Client, labelled: Round, django_assert_max_num_queries: Any
+) -> None:
+    etag = page.get(address(labelled), headers=HTMX).headers["ETag"]
+
+    with django_assert_max_num_queries(8):  # session, user, membership, round, and four for the version
+        assert page.get(address(labelled), headers={**HTMX, "If-None-Match": etag}).status_code == 304
+
+
+def test_the_page_is_never_answered_from_the_entity_tag_of_the_panel(page: Client, labelled: Round) -> None:
+    etag = page.get(address(labelled), headers=HTMX).headers["ETag"]
+
+    answer = page.get(address(labelled), headers={"If-None-Match": etag})
+
+    assert answer.status_code == 200
+    assert "<h1>" in answer.text
+
+
+def test_judges_stand_beside_the_people_with_what_is_missing(page: Client, labelled: Round) -> None:
+    run = run_of(labelled)
+    run.judge.is_weak = True
+    run.judge.save()
+    task = labelled.tasks.get(position=1)
+    assert task.checklist is not None
+    assert task.response is not None
+    first, second = task.checklist.questions.all()
+    verdict(run, task.response, "unparsed", question=first)
+    verdict(run, task.response, "yes", question=second)
+
+    text = page.get(address(labelled)).text
+
+    assert f"/projects/garden/runs/{run.pk}/" in text
+    assert "is-weak" in text
+    assert "1 unreadable replies, 1 on which people split evenly" in text
+    assert "no unit has both a consensus of people and a value of the judge" in text
+
+
+def test_labels_of_simulated_annotators_are_announced(page: Client, project: Project, round: Round, ann: User) -> None:
+    robot = build.member(project, Role.ANNOTATOR, "robot", is_simulated=True, is_active=False)
+    task = round.tasks.get(position=1)
+    build.submitted(task, robot, 4)
+    assert "All 3 labels come from simulated annotators" in page.get(address(round)).text
+
+    build.submitted(task, ann, 4)
+    assert "3 of 6 labels come from simulated annotators" in page.get(address(round)).text
+
+
+def test_a_round_without_labels_says_what_is_to_come(page: Client, round: Round) -> None:
+    assert "Nobody has submitted a task." in page.get(address(round)).text
+
+    draft = build.round(round.project, opened=False)
+    text = page.get(address(draft)).text
+    assert "The round is a draft. Open it" in text
+
+
+def test_all_questions_are_shown_on_demand_and_polled_so(
+    page: Client, labelled: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judging.live.SHOWN_QUESTIONS", 2)
+
+    assert "Show all 6 questions" in page.get(address(labelled)).text
+    text = page.get(f"{address(labelled)}?questions=all").text
+    assert "6 of 6 questions" in text
+    assert f'hx-get="{address(labelled)}?questions=all"' in text
+
+
+def test_agreement_is_never_for_annotators_or_outsiders(
+    client: Client, labelled: Round, ann: User, charlie: User
+) -> None:
+    for person, status in ((ann, 403), (charlie, 404)):
+        client.force_login(person)
+        assert client.get(address(labelled)).status_code == status
+        assert client.get(address(labelled), headers=HTMX).status_code == status
+
+
+def test_rounds_of_another_project_are_not_found(page: Client) -> None:
+    elsewhere = build.project("meadow")
+    build.item(elsewhere)
+
+    assert page.get(address(build.round(elsewhere))).status_code == 404
+
+
+def test_numbers_are_written_with_a_true_minus_sign() -> None:
+    assert coefficient(-0.12345) == "−0.123"
+    assert coefficient(-0.0001) == "0.000"
+    assert coefficient(None) == ""
+    assert percentage(0.666666) == "66.7 %"
+
+
+def test_the_axis_of_a_chart_reaches_below_zero_only_where_it_must() -> None:
+    good = Figure(name="alpha", value=0.5, low=0.4, high=0.6)
+    bad = Figure(name="alpha", value=0.1, low=-0.3, high=0.5)
+    none = Figure(name="alpha", reason="Undefined: there are no labels.")
+
+    chart = interval_chart("c", "Alpha", [("One", good), ("None", none)])
+    assert [mark["text"] for mark in chart["marks"]] == ["0", "0.667", "0.8", "1"]
+    assert chart["lines"][0]["x"] == "50.00%"
+    assert chart["lines"][1]["x"] is None
+
+    chart = interval_chart("c", "Alpha", [("One", good), ("Two", bad)])
+    assert [mark["text"] for mark in chart["marks"]] == ["−1", "0", "0.667", "0.8", "1"]
+    assert chart["lines"][0]["x"] == "74.00%"
