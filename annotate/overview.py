@@ -89,7 +89,7 @@ def _material_step(project: Project, counts: dict[str, int], curates: bool) -> N
             )
         return NextStep(_("There is nothing to judge yet: ask a curator to import items."))
     drafts = counts["draft"]
-    if drafts:
+    if drafts and curates:
         sentence = ngettext("One draft checklist waits for review.", "%(n)d draft checklists wait for review.", drafts)
         return NextStep(sentence % {"n": drafts}, _("Review checklists"), _to("checklists", project))
     if not counts["approved"]:
@@ -117,7 +117,13 @@ def _round_step(project: Project, counts: dict[str, int], curates: bool) -> Next
             _to("round_create", project),
         )
     drafts = project.rounds.filter(state=Round.State.DRAFT)
-    going = project.rounds.open().with_progress().filter(seats_submitted__lt=F("seats_total"))
+    going = (
+        project.rounds.open()
+        .with_progress()
+        .filter(
+            seats_submitted__lt=F("seats_total")  # type: ignore[misc]  # both are added by with_progress
+        )
+    )
     if drafts and not going:
         name = {"round": drafts[0].name}
         return NextStep(

@@ -243,6 +243,8 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Items, responses, rounds, runs, labels and agreement of one project at a time.",
     "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
+    # Groups the API by what comes after the project: items, rounds, runs, ...
+    "SCHEMA_PATH_PREFIX": r"/api(/projects/\{slug\}(?=/.))?",
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
@@ -304,6 +306,8 @@ LOGGING = {
         "judging": {"level": "INFO"},
         "django.request": {"level": "ERROR"},
         "celery": {"level": "WARNING"},
+        # Warns at every message that a filesystem has no host name.
+        "kombu.connection": {"level": "ERROR"},
         # Request lines of the HTTP library would repeat every judge call at INFO.
         "httpx2": {"level": "WARNING"},
         "openai": {"level": "WARNING"},

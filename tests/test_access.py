@@ -1,7 +1,7 @@
 """Walks every URL of the site as everybody: outsiders get 404, members with another role 403, strangers are sent away.
 
-A page says who may open it in `view.roles` (annotate/access.py), a view set of the API in `roles_of`. What is not beneath
-a project is named below. A new URL needs one line in `World.arguments`, and nothing else.
+A page says who may open it in `view.roles` (annotate/access.py), a view set of the API in `roles_of`. What is not
+beneath a project is named below. A new URL needs one line in `World.arguments`, and nothing else.
 """
 
 from __future__ import annotations

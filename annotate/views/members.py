@@ -43,13 +43,18 @@ def members(request: MemberRequest, project: Project) -> HttpResponse:
         "annotate/members.html",
         {
             "project": project,
-            "memberships": project.memberships.select_related("user"),
+            "memberships": sorted(project.memberships.select_related("user"), key=_rank),
             "pending": project.invitations.filter(accepted_by=None, expires_at__gt=timezone.now()),
             "roles": Role.choices,
             "form": form,
             "link": link,
         },
     )
+
+
+def _rank(membership: Membership) -> tuple[int, str]:
+    """Curators first, annotators last."""
+    return Role.values.index(membership.role), membership.user.username
 
 
 def _change(request: MemberRequest, project: Project) -> HttpResponse:

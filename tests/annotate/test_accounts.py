@@ -15,8 +15,8 @@ from tests import build
 pytestmark = pytest.mark.django_db
 
 
-def log_in(client: Client, password: str = "correct horse", username: str = "ann", **headers: str) -> Any:
-    return client.post(reverse("login"), {"username": username, "password": password}, **headers)
+def log_in(client: Client, password: str = "correct horse", username: str = "ann", **extra: Any) -> Any:
+    return client.post(reverse("login"), {"username": username, "password": password}, **extra)
 
 
 def test_login_leads_to_the_page_one_came_for(client: Client, ann: User) -> None:
@@ -101,7 +101,7 @@ def test_a_token_is_shown_once_and_works_until_it_is_revoked(client: Client, ann
     assert found
     secret = found[1]
     assert secret not in client.get(reverse("tokens")).content.decode()
-    program = {"headers": {"Authorization": f"Token {secret}"}}
+    program: dict[str, Any] = {"headers": {"Authorization": f"Token {secret}"}}
     assert Client().get("/api/projects/", **program).status_code == 200
     key = AuthToken.objects.get().token_key
     assert client.post(reverse("token_delete", args=[key]))["Location"] == reverse("tokens")
@@ -109,7 +109,7 @@ def test_a_token_is_shown_once_and_works_until_it_is_revoked(client: Client, ann
 
 
 def test_nobody_revokes_the_token_of_somebody_else(client: Client, ann: User, abe: User) -> None:
-    token, _secret = AuthToken.objects.create(user=abe)
+    token, _secret = AuthToken.objects.create(user=abe)  # type: ignore[no-untyped-call]
     client.force_login(ann)
     assert client.post(reverse("token_delete", args=[token.token_key])).status_code == 404
     assert AuthToken.objects.count() == 1
@@ -118,7 +118,7 @@ def test_nobody_revokes_the_token_of_somebody_else(client: Client, ann: User, ab
 
 def test_tokens_are_limited(client: Client, ann: User) -> None:
     for _ in range(20):
-        AuthToken.objects.create(user=ann)
+        AuthToken.objects.create(user=ann)  # type: ignore[no-untyped-call]
     client.force_login(ann)
     assert "revoke one first" in client.post(reverse("tokens"), follow=True).content.decode()
     assert AuthToken.objects.count() == 20

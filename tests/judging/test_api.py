@@ -133,6 +133,7 @@ def test_failed_calls_are_planned_again(as_bob: Client, judge: Judge, round: Rou
 def answered(run: Run, *states: str) -> None:
     for call, state in zip(run.calls.order_by("position"), states, strict=True):
         Call.objects.filter(pk=call.pk).update(state=Call.State.DONE, reply=f"I say {state}.")
+        assert call.response is not None
         Verdict.objects.create(run=run, call=call, response=call.response, question=call.question, state=state)
 
 
