@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 HERE = Path(__file__).parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -47,12 +47,17 @@ def browser() -> Iterator[Browser]:
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
+def keys_ready(page: Page) -> None:
+    """Wait until the annotation screen's script listens: it marks the first open question."""
+    expect(page.locator('.question[aria-current="true"]')).to_be_visible()
+
+
 Visit = Callable[..., Page]
 
 
 @pytest.fixture
 def visit(browser: Browser, live_server: object) -> Iterator[Visit]:
-    """`visit("alice")` is a page of a fresh browser in which Alice is logged in. Complaints on the console fail the test."""
+    """`visit("alice")` is a page of a fresh browser in which Alice is logged in. A complaint on the console fails."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 

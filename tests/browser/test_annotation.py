@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotate.models import Annotation, Project, Round, User
 from tests import build
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, keys_ready
 
 
 @pytest.fixture
@@ -35,6 +35,7 @@ def test_a_task_is_labelled_by_keyboard_alone(visit: Visit, round: Round) -> Non
     page = visit("ann")
     start(page, round)
     for _ in range(2):
+        keys_ready(page)
         page.keyboard.press("y")
         page.keyboard.press("n")
         page.keyboard.press("4")
@@ -43,7 +44,7 @@ def test_a_task_is_labelled_by_keyboard_alone(visit: Visit, round: Round) -> Non
         page.keyboard.type("yes, no and a digit 5 are only text here")
         before = page.url
         page.keyboard.press("Control+Enter")
-        page.wait_for_url(lambda url: url != before)
+        expect(page).not_to_have_url(before)
     expect(page.get_by_text("You have done everything in this round")).to_be_visible()
     for annotation in Annotation.objects.counted(round):
         assert annotation.score == 4
@@ -134,6 +135,7 @@ def test_it_works_without_javascript_on_a_phone(visit: Visit, round: Round) -> N
 def test_guidelines_and_keys_open_and_close_by_keyboard(visit: Visit, round: Round) -> None:
     page = visit("ann")
     start(page, round)
+    keys_ready(page)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.keyboard.press("y")
