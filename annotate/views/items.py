@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,10 +48,15 @@ def items(request: MemberRequest, project: Project) -> HttpResponse:
 @members(*RESEARCH)
 def item(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     found = get_object_or_404(Item, project=project, pk=pk)
-    checklists = found.checklists.select_related("created_by", "parent").annotate(n_questions=Count("questions"))
+    checklists = (
+        found.checklists.select_related("created_by", "parent")
+        .annotate(n_questions=Count("questions"))
+        .order_by("-version")
+    )
     context = {
         "project": project,
         "item": found,
+        "metadata": json.dumps(found.metadata, ensure_ascii=False, indent=2) if found.metadata else "",
         "responses": found.responses.all(),
         "checklists": checklists,
         "plain": request.GET.get("text") == "plain",

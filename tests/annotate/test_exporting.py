@@ -26,7 +26,7 @@ def export(client: Client, round: Round, format: str) -> str:
     answer = client.get(reverse("export_labels", args=["garden", round.pk, format]))
     assert answer.status_code == 200
     assert answer.streaming
-    return b"".join(answer.streaming_content).decode()  # type: ignore[arg-type]
+    return answer.getvalue().decode()
 
 
 @pytest.fixture
@@ -36,6 +36,7 @@ def labelled(project: Project, ann: User, abe: User) -> Round:
     build.checklist(item, "Is it short?", "Is it true?")
     round = build.round(project, Round.Kind.CHECK_THEN_SCORE, name="Pilot", overlap=3, arm="checklist")
     task = round.tasks.get()
+    assert task.checklist
     yes, no = task.checklist.questions.all()
     build.submitted(task, ann, 4, {yes.pk: "yes", no.pk: "no"})
     build.submitted(task, abe, 2, {yes.pk: "no", no.pk: "no"})
@@ -60,6 +61,7 @@ class TestLabels:
         ]
         task = labelled.tasks.get()
         annotation = Annotation.objects.get(annotator=ann)
+        assert task.checklist
         assert annotation.submitted_at is not None
         assert rows[2] == {
             "round_id": labelled.pk,

@@ -132,7 +132,7 @@ class TestImport:
         for name in ("items.jsonl", "items.csv"):
             answer = curator.get(url("import_items"), {"example": name})
             assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
-            send(curator, b"".join(answer.streaming_content), name)  # type: ignore[arg-type]
+            send(curator, answer.getvalue(), name)
             curator.post(url("import_preview", Upload.objects.get().pk), {"action": "import"})
         assert project.items.count() == 5
         assert curator.get(url("import_items"), {"example": "../../settings.py"}).status_code == 404
@@ -199,11 +199,11 @@ class TestItem:
             reference="the _reference_",
             history=[{"role": "user", "content": "asked `before`"}],
             language="ja",
-            metadata={"source": "pilot <b>"},
+            metadata={"source": "pilot <b>ü"},
         )
         checklist = build.checklist(item)
         page = researcher.get(url("item", item.pk)).content.decode()
-        for text in ("<strong>this</strong>", "<em>reference</em>", "<code>before</code>", "pilot &lt;b&gt;", "Aster"):
+        for text in ("<strong>this</strong>", "<em>reference</em>", "<code>before</code>", "pilot &lt;b&gt;ü", "Aster"):
             assert text in page
         assert page.count("<h1") == 1
         assert 'class="prose" lang="ja"' in page

@@ -93,7 +93,14 @@ class Reader(HTMLParser):
     def handle_comment(self, data: str) -> None:
         self.strange.append(data)
 
-    handle_decl = handle_pi = unknown_decl = handle_comment
+    def handle_decl(self, decl: str) -> None:
+        self.strange.append(decl)
+
+    def handle_pi(self, data: str) -> None:
+        self.strange.append(data)
+
+    def unknown_decl(self, data: str) -> None:
+        self.strange.append(data)
 
 
 def assert_harmless(html: str) -> None:
