@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm
+from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, UsernameField
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
@@ -45,6 +45,8 @@ class SignUpForm(BaseUserCreationForm[User]):
     class Meta:
         model = User
         fields = ("username", "first_name")
+        field_classes = {"username": UsernameField}
+        help_texts = {"username": _("What you log in with: letters, digits and @ . + - _")}
 
     def clean_username(self) -> str:
         username: str = self.cleaned_data["username"]

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import re
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +38,24 @@ def post(client: Client, path: str, data: Any = None) -> Any:
 
 def test_the_schema_is_made_without_a_warning() -> None:
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=StringIO())
+
+
+def documented() -> str:
+    return (Path(__file__).parents[2] / "docs/api.md").read_text()
+
+
+def test_every_path_is_documented(as_alice: Client) -> None:
+    schema = as_alice.get("/api/schema/?format=json", headers={"Accept": "application/vnd.oai.openapi+json"}).json()
+    rows = set(re.findall(r"^\| `([A-Z]+) (/api/[^`]*)` \|", documented(), re.MULTILINE))
+    known = {(method.upper(), path) for path, methods in schema["paths"].items() for method in methods}
+    assert rows == known
+
+
+def test_the_items_of_the_documentation_come_in(as_alice: Client) -> None:
+    examples = re.findall(r"```json\n(.*?)```", documented(), re.DOTALL)
+    assert examples
+    for example in examples:
+        assert post(as_alice, "items/", example).status_code == 201
 
 
 def test_schema_and_docs_are_for_people_who_are_logged_in(client: Client, ann: User) -> None:
