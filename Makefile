@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format clean
+.PHONY: install demo test lint format clean
 
-demo: $(VENV)/.runtime $(VENV)/.model
+install: $(VENV)/.runtime $(VENV)/.model
+
+demo: install
 	@CONCORD_DEMO=true $(BIN)/python manage.py demo
 
 test: $(VENV)/.dev $(VENV)/.model

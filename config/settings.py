@@ -17,7 +17,7 @@ django_stubs_ext.monkeypatch()
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
 
-env = environ.FileAwareEnv()  # type: ignore[no-untyped-call]
+env = environ.FileAwareEnv()
 env.read_env(BASE_DIR / ".env")
 
 

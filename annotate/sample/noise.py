@@ -1,7 +1,7 @@
 """The noise model behind the simulated annotators of the sample project.
 
 Each response of the sample carries its author's own judgement: a quality q in 1..5 and, where the item has a
-checklist, the true answer to every question. A simulated annotator a has a bias b_a, a spread s_a and an error rate e_a.
+checklist, the true answer to every question. A simulated annotator a has a bias b_a, a spread s_a, an error rate e_a.
 
 - score  = q + b_a + Normal(0, s_a), rounded to the nearest whole number and kept within the scale;
 - answer = the true answer, turned over with probability e_a (a minor inaccuracy is easy to overlook, so a "no" is

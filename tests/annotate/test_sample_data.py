@@ -172,7 +172,7 @@ def test_pass_rates_follow_the_quality_of_the_systems():
     assert pass_rate("Clover") > 0.1
 
 
-def test_hostile_looking_texts_are_there_for_the_renderer():
+def test_hostile_looking_texts_are_there_for_the_renderer() -> None:
     responses = [text for item in ITEMS for text in texts_of(item).values()]
     outside_fences = [re.sub(r"```.*?```", "", text, flags=re.DOTALL) for text in responses]
     assert any("<script>" in text and "onerror=" in text for text in outside_fences)
@@ -253,16 +253,13 @@ COUNTABLE: list[tuple[str, int, Callable[[str], bool]]] = [
     (
         "en-formatting-01",
         2,
-        lambda text: (
-            sorted(departure_cells(text), key=lambda time: time.zfill(5)) == departure_cells(text) != []
-        ),
+        lambda text: sorted(departure_cells(text), key=lambda time: time.zfill(5)) == departure_cells(text) != [],
     ),
     (
         "en-formatting-01",
         3,
         lambda text: (
-            departure_cells(text) != []
-            and all(re.fullmatch(r"\d\d:\d\d", time) for time in departure_cells(text))
+            departure_cells(text) != [] and all(re.fullmatch(r"\d\d:\d\d", time) for time in departure_cells(text))
         ),
     ),
     ("en-formatting-01", 4, is_only_a_table),
@@ -312,7 +309,9 @@ COUNTABLE: list[tuple[str, int, Callable[[str], bool]]] = [
     COUNTABLE,
     ids=[f"{name}-q{index + 1}" for name, index, _ in COUNTABLE],
 )
-def test_countable_answers_are_true_of_the_texts(external_id, index, is_met):
+def test_countable_answers_are_true_of_the_texts(
+    external_id: str, index: int, is_met: Callable[[str], bool]
+) -> None:
     item = BY_ID[external_id]
     stored = {system: item["metadata"]["simulated_answers"][system][index] for system in SYSTEMS}
     counted = {system: "yes" if is_met(text) else "no" for system, text in texts_of(item).items()}

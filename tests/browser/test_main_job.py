@@ -161,5 +161,5 @@ def export(page: Page, round: Round) -> None:
     scores = [row for row in rows if row["facet"] == "score"]
     answers = [row for row in rows if row["facet"] == "question"]
     assert (len(scores), len(answers)) == (12, 24)
-    assert sorted(int(row["value"]) for row in scores) == sorted(score for scores in SCORES.values() for score in scores)
+    assert sorted(int(row["value"]) for row in scores) == sorted(one for said in SCORES.values() for one in said)
     assert Annotation.objects.counted(round).count() == 12

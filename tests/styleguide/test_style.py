@@ -10,8 +10,7 @@ CSS = (ROOT / "static/css/concord.css").read_text(encoding="utf-8")
 GUIDE = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.html")))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 COLOURS = {
-    name: (light, dark)
-    for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", CSS)
+    name: (light, dark) for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", CSS)
 }
 
 TEXT = 4.5
@@ -79,9 +78,7 @@ def test_every_class_of_the_shared_templates_is_in_the_guide():
 
 def test_nothing_is_inline():
     inline = re.compile(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|\shx-on|javascript:", re.I)
-    found = [
-        str(path.relative_to(ROOT)) for path in TEMPLATES if inline.search(path.read_text(encoding="utf-8"))
-    ]
+    found = [str(path.relative_to(ROOT)) for path in TEMPLATES if inline.search(path.read_text(encoding="utf-8"))]
     assert found == []
     assert not inline.search(GUIDE)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import socket
 import sys
 import threading
 import urllib.request
@@ -18,7 +17,7 @@ from honcho.manager import Manager
 
 from annotate.models import Project
 from annotate.sample.load import PEOPLE, SLUG, load
-from judging import demo
+from judging import demo, ports
 
 PASSWORD = "concord-demo"  # noqa: S105  (of a demo that listens on this machine alone)
 
@@ -29,8 +28,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEMO:
             raise CommandError("Start the demo with `make demo`: it sets what a demo needs.")
-        check_port(settings.PORT, "CONCORD_PORT")
-        check_port(settings.MODEL_PORT, "CONCORD_MODEL_PORT")
+        for port, variable in ((settings.PORT, "CONCORD_PORT"), (settings.MODEL_PORT, "CONCORD_MODEL_PORT")):
+            if problem := ports.problem_with(port):
+                raise CommandError(
+                    f"{problem}: stop the program that has it, or run `{variable}={port + 1} make demo`."
+                )
         call_command("migrate", verbosity=0)
         self.stdout.write("Loading the sample project (a few seconds, the first time only) ...")
         load(PASSWORD)
@@ -51,7 +53,7 @@ class Command(BaseCommand):
 def processes() -> dict[str, str]:
     """Name and shell command of what runs side by side. All but the web server are started again when they die."""
     python = shlex.quote(sys.executable)
-    celery = f"{python} -m celery -A config"
+    celery = f"{python} -m celery -A config --quiet"
     return {
         "web": f"{python} -m gunicorn config.wsgi --bind 127.0.0.1:{settings.PORT} --worker-class gthread --threads 8"
         " --log-level warning",
@@ -64,19 +66,6 @@ def processes() -> dict[str, str]:
 def again(command: str) -> str:
     """A shell loop around `command` that starts it again a second after it died."""
     return f"while true; do {command}; echo 'stopped; starting it again'; sleep 1; done"
-
-
-def check_port(port: int, variable: str) -> None:
-    """CommandError with the remedy when nobody can listen on this port."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise CommandError(
-                f"Port {port} cannot be used ({error.strerror}): stop the program that has it, "
-                f"or choose another port with `{variable}={port + 1} make demo`."
-            ) from error
 
 
 def announce(stopped: threading.Event) -> None:
