@@ -41,7 +41,7 @@ class QuestionsForm(forms.Form):
     def clean_seen(self) -> str:
         if self.cleaned_data["seen"] != fingerprint(self.stored):
             # The page that comes back shows the stored questions, so the next save is made in knowledge of them.
-            self.data = {"questions": self.data["questions"], "seen": fingerprint(self.stored)}
+            self.data = {"questions": self.data.get("questions", ""), "seen": fingerprint(self.stored)}
             raise forms.ValidationError(
                 "Somebody else changed these questions meanwhile. Theirs are in the list, yours in the box: "
                 "save again to replace theirs."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Role
@@ -34,13 +34,11 @@ def project_tabs(context: dict[str, Any]) -> dict[str, Any]:
     for name, label, roles in TABS:
         if request.membership.role not in roles:
             continue
-        try:
-            url = reverse(name, args=[request.membership.project.slug])
-        except NoReverseMatch:
-            continue
-        if name == "project":
-            current = "page" if request.path == url else ""
-        else:
-            current = "page" if request.path == url else "true" if request.path.startswith(url) else ""
+        url = reverse(name, args=[request.membership.project.slug])
+        current = ""
+        if request.path == url:
+            current = "page"
+        elif request.path.startswith(url) and name != "project":  # every page lies under the overview
+            current = "true"
         tabs.append({"url": url, "label": label, "current": current})
     return {"tabs": tabs}
