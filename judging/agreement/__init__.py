@@ -19,7 +19,7 @@ from judging.agreement.consensus import (
     round_half_up,
     rounded_mean,
 )
-from judging.agreement.correlation import COEFFICIENTS, Coefficient, per_instruction, pooled, system_level
+from judging.agreement.correlation import COEFFICIENTS, per_instruction, pooled, system_level
 from judging.agreement.estimate import PredictionPowered, prediction_powered_mean, rogan_gladen
 from judging.agreement.gwet import ac1, ac2, brennan_prediger
 from judging.agreement.icc import icc
@@ -51,6 +51,7 @@ from judging.agreement.selective import (
     vote_credit,
     vote_inconsistency,
 )
+from judging.agreement.weighted import Coefficient
 
 __all__ = [
     "ANSWER_STATES",

@@ -174,9 +174,12 @@ def _coincidences(table: PatternTable) -> FloatArray:
     """The coincidence matrix o, (values, values); whole numbers are added before any division."""
     width = table.counts.shape[1]
     matrix = np.zeros((width, width))
+    # Products of floats are much faster than those of integers, and as exact while every sum stays below 2**53.
+    exact = float(table.units @ table.sizes.astype(np.float64) ** 2) < 2.0**53
+    whole = table.counts.astype(np.float64) if exact else table.counts
     for size in np.unique(table.sizes).tolist():
         chosen = table.sizes == size
-        counts = table.counts[chosen]
+        counts = whole[chosen]
         weighted = counts * table.units[chosen][:, None]
         matrix += (weighted.T @ counts - np.diag(weighted.sum(axis=0))) / (size - 1)
     return matrix

@@ -7,8 +7,8 @@ system            one coefficient over the mean scores of the systems
 The three answer different questions and can differ a lot, so every figure carries its level in its name.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Hashable, Sequence
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,8 @@ from judging.agreement.intervals import percentile_limits
 from judging.agreement.means import mean_figure
 from judging.agreement.resampling import FloatArray, IntArray
 from judging.agreement.result import Figure
+from judging.agreement.weighted import Coefficient, weighted_coefficient
 
-Coefficient = Literal["pearson", "spearman", "kendall"]
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)
 TITLES: dict[Coefficient, str] = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall tau-b"}
 
@@ -67,16 +67,9 @@ def pooled(
     # Rows in an order of their own, so that the seed and not the order of arrival makes the interval.
     order = np.lexsort((second, first)) if clusters is None else np.lexsort((second, first, group))
     first, second, group = first[order], second[order], group[order]
-    if clusters is None:
-        group = np.arange(len(first))
-    members = np.split(np.arange(len(first)), np.flatnonzero(np.diff(group)) + 1)
-    generator = np.random.default_rng(seed)
-    drawn: list[float | None] = []
-    for _ in range(replicates):
-        chosen = generator.integers(0, len(members), len(members))
-        rows = chosen if clusters is None else np.concatenate([members[place] for place in chosen])
-        drawn.append(coefficient_of(first[rows], second[rows], coefficient))
-    figure = Figure(name=name, value=value, n_units=len(members), n_labels=2 * len(first), missing=lost)
+    group = np.arange(len(first)) if clusters is None else np.unique(group, return_inverse=True)[1]
+    drawn = _resampled(weighted_coefficient(first, second, coefficient), group, seed, replicates)
+    figure = Figure(name=name, value=value, n_units=int(group.max()) + 1, n_labels=2 * len(first), missing=lost)
     over = "rows" if clusters is None else "instructions"
     return percentile_limits(figure, drawn, confidence, seed, f"percentile bootstrap over {over}")
 
@@ -168,6 +161,18 @@ def system_level(
         here = number > 0
         drawn.append(coefficient_of(left[here] / number[here], right[here] / number[here], coefficient))
     return percentile_limits(figure, drawn, confidence, seed, "percentile bootstrap over instructions")
+
+
+def _resampled(statistic: Callable[[IntArray], float], group: IntArray, seed: int, replicates: int) -> FloatArray:
+    """(replicates,): the statistic of rows whose groups are drawn with replacement."""
+    generator = np.random.default_rng(seed)
+    number = int(group.max()) + 1
+    return np.array(
+        [
+            statistic(np.bincount(generator.integers(0, number, number), minlength=number)[group])
+            for _ in range(replicates)
+        ]
+    )
 
 
 def _title(coefficient: str) -> str:

@@ -169,8 +169,9 @@ def test_levels_that_do_not_fit_are_refused(level: Any, domain: Any, sentence: s
         alpha_counts([[1, 1]], level, domain)
 
 
-def test_huge_weights_stay_exact() -> None:
+@pytest.mark.parametrize("factor", [10**12, 10**17])
+def test_huge_weights_stay_exact(factor: int) -> None:
     few = Histogram(("no", "yes"), {(2, 1): 1, (3, 0): 2, (0, 3): 1})
-    many = Histogram(("no", "yes"), {pattern: units * 10**12 for pattern, units in few.patterns.items()})
+    many = Histogram(("no", "yes"), {pattern: units * factor for pattern, units in few.patterns.items()})
     limit = 1.0 - (2 / 12) / (2 * 8 * 4 / 144)
     assert alpha(many, "nominal").value == pytest.approx(limit, abs=1e-11)

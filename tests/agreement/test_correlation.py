@@ -1,6 +1,7 @@
 """Correlations at three levels, and tests of differences."""
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from judging.agreement import Comparison, adjusted, compare, per_instruction, pooled, system_level
+from judging.agreement.correlation import coefficient_of
+from judging.agreement.weighted import weighted_coefficient
 
 scores = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=30)
 
@@ -25,6 +28,25 @@ def test_pooled_equals_scipy(rows: list[tuple[int, int]], coefficient: Any) -> N
     name = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau"}[coefficient]
     assert figure.value == pytest.approx(getattr(stats, name)(x, y).statistic, abs=1e-12)
     assert figure.n_labels == 2 * len(rows)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 3)), min_size=2, max_size=20),
+    st.sampled_from(["pearson", "spearman", "kendall"]),
+    st.sampled_from([0, 250_000]),
+)
+def test_weighted_rows_are_repeated_rows(rows: list[tuple[int, int, int]], coefficient: Any, table: int) -> None:
+    x, y, weights = (np.array(column) for column in zip(*rows, strict=True))
+    known = coefficient_of(np.repeat(x, weights) * 1.1, np.repeat(y, weights) * 1.1, coefficient)
+    if not weights.any():
+        return
+    with mock.patch("judging.agreement.weighted.LARGEST_TABLE", table):
+        found = weighted_coefficient(x * 1.1, y * 1.1, coefficient)(weights)
+    if known is None:
+        assert np.isnan(found)
+    else:
+        assert found == pytest.approx(known, abs=1e-9)
 
 
 def rated(seed: int = 0) -> tuple[Any, Any, list[str], list[str]]:
