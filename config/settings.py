@@ -252,7 +252,8 @@ SPECTACULAR_SETTINGS = {
 
 # --- jobs -------------------------------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="filesystem://")
+# Tests that ring for nobody keep their messages out of the working folder.
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="memory://" if TESTING else "filesystem://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 if CELERY_BROKER_URL.startswith("filesystem"):
     _broker = VAR_DIR / "broker"
