@@ -24,6 +24,17 @@ from judging.agreement.estimate import PredictionPowered, prediction_powered_mea
 from judging.agreement.gwet import ac1, ac2, brennan_prediger
 from judging.agreement.icc import icc
 from judging.agreement.intervals import METHODS, Method, alpha_with_interval, skew_warning, with_interval
+from judging.agreement.judges import (
+    DIRECT_MARGIN,
+    PAIRWISE_MARGIN,
+    Effect,
+    Stability,
+    changed_with_order,
+    checklist_effect,
+    direct_agreement,
+    item_effect,
+    stability,
+)
 from judging.agreement.kappa import cohen, conger, fleiss
 from judging.agreement.labels import Label, Value
 from judging.agreement.missing import ANSWER_STATES, MISSING_POLICIES, AnswerState, MissingPolicy
@@ -56,10 +67,12 @@ from judging.agreement.weighted import Coefficient
 __all__ = [
     "ANSWER_STATES",
     "COEFFICIENTS",
+    "DIRECT_MARGIN",
     "LEVELS",
     "MEASURES",
     "METHODS",
     "MISSING_POLICIES",
+    "PAIRWISE_MARGIN",
     "PREFERENCES",
     "WEIGHTS",
     "AlternativeTest",
@@ -68,6 +81,7 @@ __all__ = [
     "Coefficient",
     "Comparison",
     "CrossTable",
+    "Effect",
     "Figure",
     "Histogram",
     "JointHistogram",
@@ -86,6 +100,7 @@ __all__ = [
     "PredictionPowered",
     "Preference",
     "PreferenceDistance",
+    "Stability",
     "Tally",
     "TokenScore",
     "Tournament",
@@ -103,13 +118,17 @@ __all__ = [
     "alternative_annotator_test",
     "bradley_terry",
     "brennan_prediger",
+    "changed_with_order",
+    "checklist_effect",
     "cohen",
     "combined_score",
     "compare",
     "conger",
+    "direct_agreement",
     "elo",
     "fleiss",
     "icc",
+    "item_effect",
     "leave_one_out_ceiling",
     "macro_f1",
     "majority",
@@ -136,6 +155,7 @@ __all__ = [
     "score_inconsistency",
     "selective_curve",
     "skew_warning",
+    "stability",
     "supervised_scores",
     "supervision_weight",
     "system_level",

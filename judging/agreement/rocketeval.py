@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.ensemble import ExtraTreesRegressor
 
 from judging.agreement.resampling import FloatArray
 
@@ -84,6 +83,9 @@ def supervised_scores(train: ArrayLike, labels: ArrayLike, responses: ArrayLike)
     Extremely randomised trees as in the paper: 10 trees of depth 2, random state 42. The responses to
     score must not be among the training ones; the caller knows them, this function does not.
     """
+    # Imported here because it takes a second, and of all the statistics only this one needs it.
+    from sklearn.ensemble import ExtraTreesRegressor
+
     known, wanted = _filled(train), _filled(responses)
     goals = np.asarray(labels, dtype=np.float64)
     if goals.shape != known.shape[:1] or not goals.size:

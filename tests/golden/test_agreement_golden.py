@@ -26,6 +26,7 @@ from judging.agreement import (
     alpha,
     bradley_terry,
     brennan_prediger,
+    changed_with_order,
     cohen,
     conger,
     elo,
@@ -328,6 +329,23 @@ def test_selective_checklists_on_llmbar() -> None:
     assert (least.against_none.low, least.against_none.high) == pytest.approx((0.0179, 0.0573), abs=5e-5)
     assert (least.against_all.low, least.against_all.high) == pytest.approx((-0.0036, 0.0072), abs=5e-5)
     assert paired_difference(with_it, with_it).value == 0
+
+
+def test_position_consistency_of_every_llmbar_judge() -> None:
+    """The published share of equal verdicts in both orders, for every judge, prompt and subset without a gap."""
+    judges = json.loads(data_file("llmbar", "judge_votes.json").read_text(encoding="utf-8"))
+    compared = 0
+    for subsets in judges.values():
+        for votes in subsets.values():
+            pairs = list(zip(votes["first_order"], votes["swapped_order"], strict=True))
+            published = votes["published"].get("equal")
+            if published is None or any(vote not in ("1", "2") for pair in pairs for vote in pair):
+                continue
+            changed = changed_with_order(pairs).value
+            assert changed is not None
+            assert 100 * (1 - changed) == pytest.approx(float(published.split("= ")[1].rstrip("%")))
+            compared += 1
+    assert compared > 200
 
 
 # -- checklists and scores --------------------------------------------------------------------------------
