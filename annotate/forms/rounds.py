@@ -26,7 +26,7 @@ class RoundForm(forms.ModelForm[Round]):
             "allow_na",
             "seed",
         ]
-        widgets = {"guidelines": forms.Textarea(attrs={"rows": 8})}
+        widgets = {"guidelines": forms.Textarea(attrs={"rows": 8}), "kind": forms.RadioSelect}
         help_texts = {
             "name": "Annotators see it.",
             "overlap": "How many people label each response; never more than this are counted.",
@@ -44,6 +44,10 @@ class RoundForm(forms.ModelForm[Round]):
         self._choose("language", "All languages", items.exclude(language="").values_list("language", flat=True))
         policies = Checklist.objects.approved().filter(item__project=project).values_list("policy", flat=True)
         self._choose("checklist_policy", "Anybody: the newest approved one", policies)
+        self.fields["kind"].widget.choices = [  # type: ignore[attr-defined]
+            (Round.Kind.CHECK_THEN_SCORE, "Check, then score: every question of the checklist, then a score"),
+            (Round.Kind.DIRECT_SCORING, "Direct scoring: a score alone"),
+        ]
         self.fields["overlap"].widget.attrs |= {"min": 1, "max": Round.MOST_OVERLAP}
         if self.instance.pk is None:
             self.instance.project = project

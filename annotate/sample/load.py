@@ -34,16 +34,20 @@ PEOPLE = (
     ("annotator2", Role.ANNOTATOR, "Bao"),
     ("annotator3", Role.ANNOTATOR, "Cleo"),
 )
-GUIDELINES = """\
-You read an instruction and one response to it. Judge the response only by what the instruction asks for.
-
-- **Read the whole response** before you answer.
-- A question gets *yes* only when the requirement is met in full. A small inaccuracy is a *no*; nothing in the
-  response to answer it is a *no* as well.
-- The **score** says how well the response serves the person who wrote the instruction. The checklist informs it and
-  does not bind you: a response can meet every requirement and still be poor, or miss one and still be useful.
-- Length alone is no merit. When two readings of the instruction are possible, take the one that suits the writer best.
-"""
+# One line per paragraph: line breaks are kept where the guidelines are shown.
+GUIDELINES = "\n".join(
+    (
+        "You read an instruction and one response to it. Judge the response only by what the instruction asks for.",
+        "",
+        "- **Read the whole response** before you answer.",
+        "- A question gets *yes* only when the requirement is met in full. A small inaccuracy is a *no*; nothing in the "
+        "response to answer it is a *no* as well.",
+        "- The **score** says how well the response serves the person who wrote the instruction. The checklist informs it "
+        "and does not bind you: a response can meet every requirement and still be poor, or miss one and still be useful.",
+        "- Length alone is no merit. When two readings of the instruction are possible, take the one that suits the "
+        "writer best.",
+    )
+)
 ANCHORS = {
     "1": "Fails the instruction",
     "2": "Serves it poorly",
