@@ -10,8 +10,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-_SPACES = r"[ \t]*"
-_MARKUP = r"[\s*_`\"'“”‘’「」『』【】()\[\]{}<>]*"
+# Every repetition has a bound: a hostile reply must not make the search slow.
+_SPACES = r"[ \t]{0,10}"
+_MARKUP = r"[\s*_`\"'“”‘’「」『』【】()\[\]{}<>]{0,30}"
 _MARKUP_INLINE = _MARKUP.replace(r"\s", r" \t")
 _YES_NO = r"(?:yes|no|はい|いいえ)"
 _NEITHER = (
@@ -26,19 +27,21 @@ _MARKED = re.compile(
     rf"{_MARK}{_MARKUP_INLINE}(?:is|は|:|=|->|—|-){_MARKUP}(?:{_MARK}{_MARKUP_INLINE}:{_MARKUP})?{_ALONE}"
 )
 _OWN_LINE = re.compile(
-    rf"^{_MARKUP_INLINE}(?:-|\d+\.|=>|->)?{_MARKUP_INLINE}{_ALONE}{_MARKUP_INLINE}[.!。]?{_MARKUP_INLINE}$", re.M
+    rf"^{_MARKUP_INLINE}(?:-|\d\.|=>|->)?{_MARKUP_INLINE}{_ALONE}{_MARKUP_INLINE}[.!。]?{_MARKUP_INLINE}$", re.M
 )
-_LEADING = re.compile(rf"^{_MARKUP}{_ALONE}{_MARKUP_INLINE}(?:[,.:;!。、,]|-|—|$)", re.M)
+_LEADING = re.compile(rf"^{_MARKUP_INLINE}{_ALONE}{_MARKUP_INLINE}(?:[,.:;!。、,]|-|—|$)", re.M)
 _VALUES = {"yes": True, "はい": True, "no": False, "いいえ": False}
 
-_NUMBER = r"(?P<number>[-+]?\d+(?:\.\d+)?)"
+_DIGITS = r"\d{1,9}"
+_NUMBER = rf"(?P<number>[-+]?{_DIGITS}(?:\.{_DIGITS})?)"
 _SCORE_MARK = r"(?:score|rating|grade|points?|評価|点数|スコア|採点|得点|評点)"
-_OUT_OF = r"(?:(?P<scale>\d+)点(?:満点)?中)?"
-_DENOMINATOR = rf"{_SPACES}(?:点|points?)?{_SPACES}(?:(?:/|out of|of){_SPACES}(?P<most>\d+))?"
+_OUT_OF = rf"(?:(?P<scale>{_DIGITS})点(?:満点)?中)?"
+_DENOMINATOR = rf"{_SPACES}(?:点|points?)?{_SPACES}(?:(?:/|out of|of){_SPACES}(?P<most>{_DIGITS}))?"
+_OPENING = r"[\s*_`\"'{#>「【\[(-]{0,30}(?:[a-z]{1,20} )?"
 # A range ("1-5", "4 or 5", "3~4") is no score; neither is a number that goes on.
-_SINGLE = r"(?![\d.]*\d)(?!\s*(?:-|~|–|to|or|and|または|から|か)\s*\d)"
+_SINGLE = r"(?!\.?\d)(?!\s*(?:-|~|–|to|or|and|または|から|か)\s*\d)"
 _SCORE_AT_LINE = re.compile(
-    rf"^[\s*_`#>「【\[(-]*(?:[a-z]+ )?{_SCORE_MARK}{_MARKUP_INLINE}(?:is|は|:|=|->|—|-)?{_MARKUP}"
+    rf"^{_OPENING}{_SCORE_MARK}{_MARKUP_INLINE}(?:is|は|:|=|->|—|-)?{_MARKUP}"
     rf"{_OUT_OF}{_NUMBER}{_DENOMINATOR}{_SINGLE}",
     re.M,
 )
@@ -49,7 +52,7 @@ _SCORE_IN_PROSE = re.compile(
     rf"{_SCORE_MARK}{_MARKUP_INLINE}(?:is|of|は|を|:|=){_MARKUP}{_OUT_OF}{_NUMBER}{_DENOMINATOR}{_SINGLE}"
 )
 
-_BRACKETED = re.compile(r"\[\[(.+?)\]\]", re.S)
+_BRACKETED = re.compile(r"\[\[((?:[^\[\]]|\[(?!\[)|\](?!\])){1,2000})\]\]")
 
 
 def fold(text: str) -> str:
