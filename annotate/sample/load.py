@@ -40,10 +40,11 @@ GUIDELINES = "\n".join(
         "You read an instruction and one response to it. Judge the response only by what the instruction asks for.",
         "",
         "- **Read the whole response** before you answer.",
-        "- A question gets *yes* only when the requirement is met in full. A small inaccuracy is a *no*; nothing in the "
-        "response to answer it is a *no* as well.",
-        "- The **score** says how well the response serves the person who wrote the instruction. The checklist informs it "
-        "and does not bind you: a response can meet every requirement and still be poor, or miss one and still be useful.",
+        "- A question gets *yes* only when the requirement is met in full. A small inaccuracy is a *no*; nothing in "
+        "the response to answer it is a *no* as well.",
+        "- The **score** says how well the response serves the person who wrote the instruction. The checklist informs "
+        "it and does not bind you: a response can meet every requirement and still be poor, or miss one and still be "
+        "useful.",
         "- Length alone is no merit. When two readings of the instruction are possible, take the one that suits the "
         "writer best.",
     )
