@@ -91,7 +91,7 @@ class JudgeForm(forms.ModelForm[Judge]):
         # Validation writes into the instance, so what is stored now is noted first.
         self._stored_url = judge.base_url.rstrip("/")
         self._stored_model = judge.model
-        self._has_key = judge.pk is not None and bool(judge.encrypted_key)
+        self._has_key = bool(judge.encrypted_key)
         self.fields["key"].help_text = (
             "A key is stored, and never shown. Leave this empty to keep it."
             if self._has_key

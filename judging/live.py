@@ -34,11 +34,11 @@ RELIABLE = 0.8
 
 GAPS = {
     "pending": "not asked yet",
-    "failed": "failed calls",
-    "unreadable": "unreadable replies",
-    "tied": "repeats that split evenly",
-    "people": "without a label by people",
-    "people_tied": "on which people split evenly",
+    "failed": "failed",
+    "unreadable": "unreadable",
+    "tied": "with repeats evenly split",
+    "people": "without people",
+    "people_tied": "with people evenly split",
 }
 
 
@@ -62,10 +62,6 @@ class Agreement:
     @property
     def title(self) -> str:
         return "Scores" if self.facet.kind == "score" else "Answers"
-
-    @property
-    def unit(self) -> str:
-        return "responses" if self.facet.kind == "score" else "questions on responses"
 
     @property
     def standing(self) -> str:
@@ -167,14 +163,19 @@ def panel(round: Round, *, all_questions: bool = False) -> Panel:
 
 
 def standing(alpha: Figure) -> str:
-    """What the interval's lower bound says about alpha, in a sentence; empty without an interval."""
-    if alpha.low is None:
+    """What the interval says about alpha, in a few words; empty without an interval.
+
+    Its lower bound decides, so that few units cannot pass for agreement by luck.
+    """
+    if alpha.low is None or alpha.high is None:
         return ""
     if alpha.low >= RELIABLE:
-        return f"Reliable: the whole interval lies at or above {RELIABLE}."
+        return f"reliable, all of it from {RELIABLE} up"
     if alpha.low >= TENTATIVE:
-        return f"Enough for tentative conclusions: the whole interval lies at or above {TENTATIVE}."
-    return f"Not shown to reach {TENTATIVE}: the interval begins below it."
+        return f"tentative, all of it from {TENTATIVE} up"
+    if alpha.high >= TENTATIVE:
+        return f"open, it begins below {TENTATIVE}"
+    return f"low, all of it below {TENTATIVE}"
 
 
 def _runs(round: Round) -> QuerySet[Run]:

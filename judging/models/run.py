@@ -13,17 +13,19 @@ class RunQuerySet(models.QuerySet["Run"]):
     def unfinished(self) -> RunQuerySet:
         return self.filter(state=Run.State.RUNNING)
 
-    def with_totals(self) -> RunQuerySet:
-        """Adds `n_calls`, `n_done`, `n_failed` and the tokens sent: `n_input`, `n_cached`, `n_output`."""
-        sent = Q(calls__from_cache=False)
+    def with_progress(self) -> RunQuerySet:
+        """Adds the numbers of calls: `n_calls`, `n_done` and `n_failed`."""
         return self.annotate(
             n_calls=Count("calls"),
             n_done=Count("calls", filter=Q(calls__state=Call.State.DONE)),
             n_failed=Count("calls", filter=Q(calls__state=Call.State.FAILED)),
-            n_input=Sum("calls__input_tokens", filter=sent, default=0),
-            n_cached=Sum("calls__cached_tokens", filter=sent, default=0),
-            n_output=Sum("calls__output_tokens", filter=sent, default=0),
         )
+
+    def usages(self) -> dict[int, dict[str, int]]:
+        """What `Run.usage` says of each of these runs that has sent a call, by run id. One query."""
+        sent = Call.objects.filter(run__in=self, from_cache=False).order_by().values_list("run")
+        sums = sent.annotate(Sum("input_tokens"), Sum("cached_tokens"), Sum("output_tokens"))
+        return {run: dict(zip(("input", "cached", "output"), tokens, strict=True)) for run, *tokens in sums}
 
 
 class Run(models.Model):

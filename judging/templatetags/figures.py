@@ -13,7 +13,7 @@ from judging.live import RELIABLE, TENTATIVE
 register = template.Library()
 
 MINUS = "\N{MINUS SIGN}"
-ROW = 44  # height of one line of the chart: a line of words, and the interval below it
+ROW = 52  # height of one line of the chart: a line of words, and the interval below it
 TOP = 8
 MARGIN = 2.0  # per cent of the width, left free at both ends of the axis
 
@@ -55,9 +55,9 @@ def interval_chart(id: str, title: str, lines: Iterable[tuple[str, Figure]]) -> 
                 "label": label,
                 "figure": figure,
                 "text_y": top + 12,
-                "y": top + 28,
-                "cap_top": top + 23,
-                "cap_bottom": top + 33,
+                "y": top + 27,
+                "cap_top": top + 22,
+                "cap_bottom": top + 32,
                 "x": None if figure.value is None else place(figure.value),
                 "low": None if figure.low is None else place(figure.low),
                 "high": None if figure.high is None else place(figure.high),

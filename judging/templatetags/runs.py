@@ -22,7 +22,7 @@ CALL_BADGES = {
 VERDICT_BADGES = {
     Verdict.State.YES: "approved",
     Verdict.State.NO: "closed",
-    Verdict.State.UNPARSED: "paused",
+    Verdict.State.UNPARSED: "weak",
     Verdict.State.ERROR: "failed",
 }
 

@@ -27,6 +27,7 @@ ITEMS_SHOWN = 20
 # The pace of the last minutes tells when a run will be done, once there are enough calls to go by.
 PACE_WINDOW = datetime.timedelta(minutes=5)
 PACE_CALLS = 5
+NOTHING_SENT = {"input": 0, "cached": 0, "output": 0}
 UNREADABLE = Verdict.objects.filter(call=OuterRef("pk"), state=Verdict.State.UNPARSED)
 FILTERS = {
     "all": ("All", Q()),
@@ -39,14 +40,10 @@ FILTERS = {
 @require_safe
 @members(*RESEARCH)
 def runs(request: MemberRequest, project: Project) -> HttpResponse:
-    found = (
-        Run.objects.filter(project=project)
-        .with_totals()
-        .select_related("judge", "round")
-        .order_by("-created_at", "-pk")
-    )
-    page = Paginator(found, RUNS_A_PAGE).get_page(request.GET.get("page"))
-    rows = [(run, run.cost({"input": run.n_input, "cached": run.n_cached, "output": run.n_output})) for run in page]
+    found = Run.objects.filter(project=project).with_progress().select_related("judge", "round")
+    page = Paginator(found.order_by("-created_at", "-pk"), RUNS_A_PAGE).get_page(request.GET.get("page"))
+    usages = Run.objects.filter(pk__in=[run.pk for run in page]).usages()
+    rows = [(run, run.cost(usages.get(run.pk, NOTHING_SENT))) for run in page]
     return render(request, "judging/runs.html", {"project": project, "page": page, "rows": rows})
 
 
@@ -126,7 +123,7 @@ def run(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         .order_by("position")
     )
     context = {
-        **_progress(found),
+        **_progress(found, found.progress()),
         "project": project,
         "page": Paginator(calls, CALLS_A_PAGE).get_page(request.GET.get("page")),
         "filters": [(name, label, name == show) for name, (label, _) in FILTERS.items()],
@@ -142,13 +139,13 @@ def run_progress(request: MemberRequest, project: Project, pk: int) -> HttpRespo
     found = _run(project, pk)
     if found.state != Run.State.RUNNING and request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Refresh": "true", "Cache-Control": "no-store"})
-    counts = "-".join(str(number) for number in found.progress().values())
-    etag = f'"{found.pk}-{found.state}-{counts}-{get_language()}"'
+    counts = found.progress()
+    etag = _etag(found, counts)
     response: HttpResponse
     if isinstance(get_conditional_response(request, etag=etag), HttpResponseNotModified):
         response = HttpResponseNotModified()
     else:
-        response = render(request, "judging/run.html#progress", {**_progress(found), "project": project, "etag": etag})
+        response = render(request, "judging/run.html#progress", {**_progress(found, counts), "project": project})
     response.headers["ETag"] = etag
     patch_cache_control(response, private=True, no_cache=True)
     return response
@@ -192,12 +189,18 @@ def _steer(request: MemberRequest, run: Run) -> None:
         messages.warning(request, "Nothing was done: the run has moved on since this page was loaded.")
 
 
-def _progress(run: Run) -> dict[str, object]:
-    counts = run.progress()
+def _etag(run: Run, counts: dict[str, int]) -> str:
+    """Changes whenever the progress of the run does."""
+    numbers = "-".join(str(number) for number in counts.values())
+    return f'"{run.pk}-{run.state}-{numbers}-{get_language()}"'
+
+
+def _progress(run: Run, counts: dict[str, int]) -> dict[str, object]:
     finished = counts["done"] + counts["failed"]
     usage = run.usage()
     return {
         "run": run,
+        "etag": _etag(run, counts),
         "counts": counts,
         "finished": finished,
         "summary": engine.summary(run),

@@ -213,17 +213,23 @@ def test_a_paused_run_says_why(page: Client, round: Round) -> None:
     assert "The key was refused." in page.get(address(run)).text
 
 
-def test_the_progress_is_polled_while_the_run_is_running(page: Client, round: Round) -> None:
+def test_the_progress_is_polled_while_the_run_is_running(
+    page: Client, round: Round, django_assert_max_num_queries: Any
+) -> None:
     run = run_of(round)
     call(run, Response.objects.earliest("pk"), state="planned")
     url = address(run, "progress/")
 
-    assert f'hx-get="{url}"' in page.get(address(run)).text
+    whole = page.get(address(run)).text
+    assert f'hx-get="{url}"' in whole
     first = page.get(url, headers=HTMX)
     etag = first.headers["ETag"]
     assert "0 of 1 calls" in first.text
-    assert f'data-etag="{etag.replace(chr(34), "&quot;")}"' in first.text
-    assert page.get(url, headers={**HTMX, "If-None-Match": etag}).status_code == 304
+    shown = etag.replace('"', "&quot;")
+    assert f'data-etag="{shown}"' in first.text
+    assert f'data-etag="{shown}"' in whole
+    with django_assert_max_num_queries(5):  # session, user, membership, run, and the count of calls
+        assert page.get(url, headers={**HTMX, "If-None-Match": etag}).status_code == 304
 
     run.calls.update(state="done")
     changed = page.get(url, headers={**HTMX, "If-None-Match": etag})
