@@ -9,431 +9,823 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Item',
+            name="Item",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(max_length=200)),
-                ('instruction', models.TextField()),
-                ('history', models.JSONField(blank=True, default=list)),
-                ('reference', models.TextField(blank=True)),
-                ('category', models.CharField(blank=True, max_length=100)),
-                ('language', models.CharField(blank=True, max_length=35)),
-                ('metadata', models.JSONField(blank=True, default=dict)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("external_id", models.CharField(max_length=200)),
+                ("instruction", models.TextField()),
+                ("history", models.JSONField(blank=True, default=list)),
+                ("reference", models.TextField(blank=True)),
+                ("category", models.CharField(blank=True, max_length=100)),
+                ("language", models.CharField(blank=True, max_length=35)),
+                ("metadata", models.JSONField(blank=True, default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('is_simulated', models.BooleanField(default=False)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                (
+                    "username",
+                    models.CharField(
+                        error_messages={"unique": "A user with that username already exists."},
+                        help_text="Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.",
+                        max_length=150,
+                        unique=True,
+                        validators=[django.contrib.auth.validators.UnicodeUsernameValidator()],
+                        verbose_name="username",
+                    ),
+                ),
+                ("first_name", models.CharField(blank=True, max_length=150, verbose_name="first name")),
+                ("last_name", models.CharField(blank=True, max_length=150, verbose_name="last name")),
+                ("email", models.EmailField(blank=True, max_length=254, verbose_name="email address")),
+                (
+                    "is_staff",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates whether the user can log into this admin site.",
+                        verbose_name="staff status",
+                    ),
+                ),
+                (
+                    "is_active",
+                    models.BooleanField(
+                        default=True,
+                        help_text="Designates whether this user should be treated as active. Unselect this instead of deleting accounts.",
+                        verbose_name="active",
+                    ),
+                ),
+                ("date_joined", models.DateTimeField(default=django.utils.timezone.now, verbose_name="date joined")),
+                ("is_simulated", models.BooleanField(default=False)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'abstract': False,
+                "verbose_name": "user",
+                "verbose_name_plural": "users",
+                "abstract": False,
             },
             managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
+                ("objects", django.contrib.auth.models.UserManager()),
             ],
         ),
         migrations.CreateModel(
-            name='Assignment',
+            name="Assignment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('seat', models.PositiveSmallIntegerField()),
-                ('state', models.CharField(choices=[('free', 'Free'), ('leased', 'Leased'), ('submitted', 'Submitted'), ('skipped', 'Skipped')], default='free', max_length=10)),
-                ('leased_until', models.DateTimeField(blank=True, null=True)),
-                ('reason', models.CharField(blank=True, max_length=500)),
-                ('annotator', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("seat", models.PositiveSmallIntegerField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("free", "Free"),
+                            ("leased", "Leased"),
+                            ("submitted", "Submitted"),
+                            ("skipped", "Skipped"),
+                        ],
+                        default="free",
+                        max_length=10,
+                    ),
+                ),
+                ("leased_until", models.DateTimeField(blank=True, null=True)),
+                ("reason", models.CharField(blank=True, max_length=500)),
+                (
+                    "annotator",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="assignments",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['task', 'seat'],
+                "ordering": ["task", "seat"],
             },
         ),
         migrations.CreateModel(
-            name='Annotation',
+            name="Annotation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('draft', 'Draft'), ('submitted', 'Submitted')], default='draft', max_length=10)),
-                ('surplus', models.BooleanField(default=False)),
-                ('score', models.SmallIntegerField(blank=True, null=True)),
-                ('preference', models.SmallIntegerField(blank=True, null=True)),
-                ('effect', models.CharField(blank=True, choices=[('easier', 'Easier'), ('none', 'No effect'), ('harder', 'Harder')], max_length=8)),
-                ('comment', models.TextField(blank=True)),
-                ('version', models.PositiveIntegerField(default=0)),
-                ('last_token', models.CharField(blank=True, max_length=64)),
-                ('exposure', models.JSONField(blank=True, default=dict)),
-                ('active_seconds', models.PositiveIntegerField(default=0)),
-                ('started_at', models.DateTimeField(auto_now_add=True)),
-                ('saved_at', models.DateTimeField(auto_now=True)),
-                ('submitted_at', models.DateTimeField(blank=True, null=True)),
-                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to=settings.AUTH_USER_MODEL)),
-                ('assignment', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='annotation', to='annotate.assignment')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("draft", "Draft"), ("submitted", "Submitted")], default="draft", max_length=10
+                    ),
+                ),
+                ("surplus", models.BooleanField(default=False)),
+                ("score", models.SmallIntegerField(blank=True, null=True)),
+                ("preference", models.SmallIntegerField(blank=True, null=True)),
+                (
+                    "effect",
+                    models.CharField(
+                        blank=True,
+                        choices=[("easier", "Easier"), ("none", "No effect"), ("harder", "Harder")],
+                        max_length=8,
+                    ),
+                ),
+                ("comment", models.TextField(blank=True)),
+                ("version", models.PositiveIntegerField(default=0)),
+                ("last_token", models.CharField(blank=True, max_length=64)),
+                ("exposure", models.JSONField(blank=True, default=dict)),
+                ("active_seconds", models.PositiveIntegerField(default=0)),
+                ("started_at", models.DateTimeField(auto_now_add=True)),
+                ("saved_at", models.DateTimeField(auto_now=True)),
+                ("submitted_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "annotator",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="annotations",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "assignment",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="annotation",
+                        to="annotate.assignment",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='Checklist',
+            name="Checklist",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField()),
-                ('policy', models.CharField(default='human', max_length=40)),
-                ('state', models.CharField(choices=[('draft', 'Draft'), ('approved', 'Approved'), ('retired', 'Retired')], default='draft', max_length=10)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('approved_at', models.DateTimeField(blank=True, null=True)),
-                ('approved_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='annotate.checklist')),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='checklists', to='annotate.item')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("version", models.PositiveIntegerField()),
+                ("policy", models.CharField(default="human", max_length=40)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("draft", "Draft"), ("approved", "Approved"), ("retired", "Retired")],
+                        default="draft",
+                        max_length=10,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("approved_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "approved_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="children",
+                        to="annotate.checklist",
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="checklists", to="annotate.item"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['item', '-version'],
+                "ordering": ["item", "-version"],
             },
         ),
         migrations.CreateModel(
-            name='LoginAttempt',
+            name="LoginAttempt",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64)),
-                ('at', models.DateTimeField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("key", models.CharField(max_length=64)),
+                ("at", models.DateTimeField()),
             ],
             options={
-                'indexes': [models.Index(fields=['key', 'at'], name='login_attempt_key_at')],
+                "indexes": [models.Index(fields=["key", "at"], name="login_attempt_key_at")],
             },
         ),
         migrations.CreateModel(
-            name='Membership',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('curator', 'Curator'), ('researcher', 'Researcher'), ('annotator', 'Annotator')], max_length=10)),
-                ('joined_at', models.DateTimeField(auto_now_add=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("curator", "Curator"), ("researcher", "Researcher"), ("annotator", "Annotator")],
+                        max_length=10,
+                    ),
+                ),
+                ("joined_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['role', 'user__username'],
+                "ordering": ["role", "user__username"],
             },
         ),
         migrations.CreateModel(
-            name='Project',
+            name="Project",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('scale_low', models.SmallIntegerField(default=1, verbose_name='lowest score')),
-                ('scale_high', models.SmallIntegerField(default=5, verbose_name='highest score')),
-                ('scale_anchors', models.JSONField(blank=True, default=dict, verbose_name='what the scores mean')),
-                ('slug', models.SlugField(unique=True)),
-                ('name', models.CharField(max_length=120)),
-                ('description', models.TextField(blank=True)),
-                ('guidelines', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('members', models.ManyToManyField(related_name='projects', through='annotate.Membership', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("scale_low", models.SmallIntegerField(default=1, verbose_name="lowest score")),
+                ("scale_high", models.SmallIntegerField(default=5, verbose_name="highest score")),
+                ("scale_anchors", models.JSONField(blank=True, default=dict, verbose_name="what the scores mean")),
+                ("slug", models.SlugField(unique=True)),
+                ("name", models.CharField(max_length=120)),
+                ("description", models.TextField(blank=True)),
+                ("guidelines", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "members",
+                    models.ManyToManyField(
+                        related_name="projects", through="annotate.Membership", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name', 'pk'],
-            },
-        ),
-        migrations.AddField(
-            model_name='membership',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='annotate.project'),
-        ),
-        migrations.AddField(
-            model_name='item',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='items', to='annotate.project'),
-        ),
-        migrations.CreateModel(
-            name='Invitation',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('curator', 'Curator'), ('researcher', 'Researcher'), ('annotator', 'Annotator')], max_length=10)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField()),
-                ('accepted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='invitations', to='annotate.project')),
-            ],
-            options={
-                'ordering': ['-created_at'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Question',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveSmallIntegerField()),
-                ('text', models.CharField(max_length=1000)),
-                ('checklist', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='annotate.checklist')),
-            ],
-            options={
-                'ordering': ['checklist', 'position'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Answer',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('value', models.CharField(choices=[('yes', 'Yes'), ('no', 'No'), ('na', 'Not applicable')], max_length=3)),
-                ('annotation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='annotate.annotation')),
-                ('question', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='answers', to='annotate.question')),
-            ],
-            options={
-                'ordering': ['annotation', 'question__position'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Response',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('system', models.CharField(max_length=100)),
-                ('text', models.TextField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='responses', to='annotate.item')),
-            ],
-            options={
-                'ordering': ['pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Round',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('scale_low', models.SmallIntegerField(default=1, verbose_name='lowest score')),
-                ('scale_high', models.SmallIntegerField(default=5, verbose_name='highest score')),
-                ('scale_anchors', models.JSONField(blank=True, default=dict, verbose_name='what the scores mean')),
-                ('name', models.CharField(max_length=120)),
-                ('kind', models.CharField(choices=[('direct_scoring', 'Direct scoring'), ('check_then_score', 'Check, then score')], max_length=24)),
-                ('state', models.CharField(choices=[('draft', 'Draft'), ('open', 'Open'), ('closed', 'Closed')], default='draft', max_length=10)),
-                ('guidelines', models.TextField(blank=True)),
-                ('overlap', models.PositiveSmallIntegerField(default=3, verbose_name='annotators per response')),
-                ('arm', models.CharField(blank=True, help_text='The experimental arm this round stands for, if any.', max_length=60)),
-                ('category', models.CharField(blank=True, max_length=100, verbose_name='only this category')),
-                ('language', models.CharField(blank=True, max_length=35, verbose_name='only this language')),
-                ('sample_size', models.PositiveIntegerField(blank=True, null=True, verbose_name='at most this many items')),
-                ('checklist_policy', models.CharField(blank=True, max_length=40, verbose_name='checklists written by')),
-                ('lease_minutes', models.PositiveSmallIntegerField(default=60, verbose_name='minutes a task is held for one annotator')),
-                ('allow_na', models.BooleanField(default=False, verbose_name='offer "not applicable" as an answer')),
-                ('seed', models.PositiveIntegerField(default=42)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('opened_at', models.DateTimeField(blank=True, null=True)),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rounds', to='annotate.project')),
-            ],
-            options={
-                'ordering': ['-created_at', '-pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Task',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('swapped', models.BooleanField(blank=True, null=True)),
-                ('position', models.PositiveIntegerField()),
-                ('checklist', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='annotate.checklist')),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='annotate.item')),
-                ('other', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotate.response')),
-                ('response', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='annotate.response')),
-                ('round', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='annotate.round')),
-            ],
-            options={
-                'ordering': ['round', 'position'],
+                "ordering": ["name", "pk"],
             },
         ),
         migrations.AddField(
-            model_name='assignment',
-            name='task',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='annotate.task'),
+            model_name="membership",
+            name="project",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="memberships", to="annotate.project"
+            ),
         ),
         migrations.AddField(
-            model_name='annotation',
-            name='task',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotations', to='annotate.task'),
+            model_name="item",
+            name="project",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="items", to="annotate.project"
+            ),
         ),
         migrations.CreateModel(
-            name='Upload',
+            name="Invitation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('filename', models.CharField(max_length=200)),
-                ('content', models.BinaryField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='uploads', to='annotate.project')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("curator", "Curator"), ("researcher", "Researcher"), ("annotator", "Annotator")],
+                        max_length=10,
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField()),
+                (
+                    "accepted_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="invitations", to="annotate.project"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-created_at"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Question",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("position", models.PositiveSmallIntegerField()),
+                ("text", models.CharField(max_length=1000)),
+                (
+                    "checklist",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="questions", to="annotate.checklist"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["checklist", "position"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Answer",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "value",
+                    models.CharField(choices=[("yes", "Yes"), ("no", "No"), ("na", "Not applicable")], max_length=3),
+                ),
+                (
+                    "annotation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="answers", to="annotate.annotation"
+                    ),
+                ),
+                (
+                    "question",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="answers", to="annotate.question"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["annotation", "question__position"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Response",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("system", models.CharField(max_length=100)),
+                ("text", models.TextField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="responses", to="annotate.item"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Round",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("scale_low", models.SmallIntegerField(default=1, verbose_name="lowest score")),
+                ("scale_high", models.SmallIntegerField(default=5, verbose_name="highest score")),
+                ("scale_anchors", models.JSONField(blank=True, default=dict, verbose_name="what the scores mean")),
+                ("name", models.CharField(max_length=120)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("direct_scoring", "Direct scoring"), ("check_then_score", "Check, then score")],
+                        max_length=24,
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("draft", "Draft"), ("open", "Open"), ("closed", "Closed")],
+                        default="draft",
+                        max_length=10,
+                    ),
+                ),
+                ("guidelines", models.TextField(blank=True)),
+                ("overlap", models.PositiveSmallIntegerField(default=3, verbose_name="annotators per response")),
+                (
+                    "arm",
+                    models.CharField(
+                        blank=True, help_text="The experimental arm this round stands for, if any.", max_length=60
+                    ),
+                ),
+                ("category", models.CharField(blank=True, max_length=100, verbose_name="only this category")),
+                ("language", models.CharField(blank=True, max_length=35, verbose_name="only this language")),
+                (
+                    "sample_size",
+                    models.PositiveIntegerField(blank=True, null=True, verbose_name="at most this many items"),
+                ),
+                ("checklist_policy", models.CharField(blank=True, max_length=40, verbose_name="checklists written by")),
+                (
+                    "lease_minutes",
+                    models.PositiveSmallIntegerField(
+                        default=60, verbose_name="minutes a task is held for one annotator"
+                    ),
+                ),
+                ("allow_na", models.BooleanField(default=False, verbose_name='offer "not applicable" as an answer')),
+                ("seed", models.PositiveIntegerField(default=42)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("opened_at", models.DateTimeField(blank=True, null=True)),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="rounds", to="annotate.project"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-created_at", "-pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Task",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("swapped", models.BooleanField(blank=True, null=True)),
+                ("position", models.PositiveIntegerField()),
+                (
+                    "checklist",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="tasks",
+                        to="annotate.checklist",
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="tasks", to="annotate.item"
+                    ),
+                ),
+                (
+                    "other",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotate.response",
+                    ),
+                ),
+                (
+                    "response",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="tasks",
+                        to="annotate.response",
+                    ),
+                ),
+                (
+                    "round",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="tasks", to="annotate.round"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["round", "position"],
+            },
+        ),
+        migrations.AddField(
+            model_name="assignment",
+            name="task",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="assignments", to="annotate.task"
+            ),
+        ),
+        migrations.AddField(
+            model_name="annotation",
+            name="task",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="annotations", to="annotate.task"
+            ),
+        ),
+        migrations.CreateModel(
+            name="Upload",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("filename", models.CharField(max_length=200)),
+                ("content", models.BinaryField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="uploads", to="annotate.project"
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='user',
-            constraint=models.CheckConstraint(condition=models.Q(('is_simulated', False), ('is_active', False), _connector='OR'), name='user_simulated_cannot_log_in'),
+            model_name="user",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("is_simulated", False), ("is_active", False), _connector="OR"),
+                name="user_simulated_cannot_log_in",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='checklist',
-            constraint=models.UniqueConstraint(fields=('item', 'version'), name='checklist_version_once'),
+            model_name="checklist",
+            constraint=models.UniqueConstraint(fields=("item", "version"), name="checklist_version_once"),
         ),
         migrations.AddConstraint(
-            model_name='checklist',
-            constraint=models.CheckConstraint(condition=models.Q(('version__gte', 1)), name='checklist_version_from_one'),
+            model_name="checklist",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("version__gte", 1)), name="checklist_version_from_one"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='checklist',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'approved'), _negated=True), ('approved_at__isnull', False), _connector='OR'), name='checklist_approval_dated'),
+            model_name="checklist",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "approved"), _negated=True), ("approved_at__isnull", False), _connector="OR"
+                ),
+                name="checklist_approval_dated",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='project',
-            constraint=models.CheckConstraint(condition=models.Q(('scale_high__gt', models.F('scale_low'))), name='project_scale_rises'),
+            model_name="project",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("scale_high__gt", models.F("scale_low"))), name="project_scale_rises"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('project', 'user'), name='membership_once_per_project'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(fields=("project", "user"), name="membership_once_per_project"),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['curator', 'researcher', 'annotator'])), name='membership_role_known'),
+            model_name="membership",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("role__in", ["curator", "researcher", "annotator"])), name="membership_role_known"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(fields=('project', 'external_id'), name='item_external_id_once'),
+            model_name="item",
+            constraint=models.UniqueConstraint(fields=("project", "external_id"), name="item_external_id_once"),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('instruction', ''), _negated=True), name='item_has_instruction'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("instruction", ""), _negated=True), name="item_has_instruction"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('external_id', ''), _negated=True), name='item_has_external_id'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("external_id", ""), _negated=True), name="item_has_external_id"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['curator', 'researcher', 'annotator'])), name='invitation_role_known'),
+            model_name="invitation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("role__in", ["curator", "researcher", "annotator"])), name="invitation_role_known"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='question',
-            constraint=models.UniqueConstraint(fields=('checklist', 'position'), name='question_position_once'),
+            model_name="question",
+            constraint=models.UniqueConstraint(fields=("checklist", "position"), name="question_position_once"),
         ),
         migrations.AddConstraint(
-            model_name='question',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='question_has_text'),
+            model_name="question",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("text", ""), _negated=True), name="question_has_text"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='answer',
-            constraint=models.UniqueConstraint(fields=('annotation', 'question'), name='answer_once_per_question'),
+            model_name="answer",
+            constraint=models.UniqueConstraint(fields=("annotation", "question"), name="answer_once_per_question"),
         ),
         migrations.AddConstraint(
-            model_name='answer',
-            constraint=models.CheckConstraint(condition=models.Q(('value__in', ['yes', 'no', 'na'])), name='answer_value_known'),
+            model_name="answer",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("value__in", ["yes", "no", "na"])), name="answer_value_known"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='response',
-            constraint=models.UniqueConstraint(fields=('item', 'system'), name='response_once_per_system'),
+            model_name="response",
+            constraint=models.UniqueConstraint(fields=("item", "system"), name="response_once_per_system"),
         ),
         migrations.AddConstraint(
-            model_name='response',
-            constraint=models.CheckConstraint(condition=models.Q(('text', ''), _negated=True), name='response_has_text'),
+            model_name="response",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("text", ""), _negated=True), name="response_has_text"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='response',
-            constraint=models.CheckConstraint(condition=models.Q(('system', ''), _negated=True), name='response_has_system'),
+            model_name="response",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("system", ""), _negated=True), name="response_has_system"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='round',
-            constraint=models.UniqueConstraint(fields=('project', 'name'), name='round_name_once'),
+            model_name="round",
+            constraint=models.UniqueConstraint(fields=("project", "name"), name="round_name_once"),
         ),
         migrations.AddConstraint(
-            model_name='round',
-            constraint=models.CheckConstraint(condition=models.Q(('overlap__gte', 1), ('overlap__lte', 50)), name='round_overlap_in_range'),
+            model_name="round",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("overlap__gte", 1), ("overlap__lte", 50)), name="round_overlap_in_range"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='round',
-            constraint=models.CheckConstraint(condition=models.Q(('lease_minutes__gte', 1)), name='round_lease_positive'),
+            model_name="round",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("lease_minutes__gte", 1)), name="round_lease_positive"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='round',
-            constraint=models.CheckConstraint(condition=models.Q(('scale_high__gt', models.F('scale_low'))), name='round_scale_rises'),
+            model_name="round",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("scale_high__gt", models.F("scale_low"))), name="round_scale_rises"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='round',
-            constraint=models.CheckConstraint(condition=models.Q(('state', 'draft'), ('opened_at__isnull', False), _connector='OR'), name='round_opening_dated'),
+            model_name="round",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state", "draft"), ("opened_at__isnull", False), _connector="OR"),
+                name="round_opening_dated",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(fields=('round', 'position'), name='task_position_once'),
+            model_name="task",
+            constraint=models.UniqueConstraint(fields=("round", "position"), name="task_position_once"),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(condition=models.Q(('other', None)), fields=('round', 'response'), name='task_response_once'),
+            model_name="task",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("other", None)), fields=("round", "response"), name="task_response_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(condition=models.Q(('other__isnull', False)), fields=('round', 'response', 'other'), name='task_pair_once'),
+            model_name="task",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("other__isnull", False)),
+                fields=("round", "response", "other"),
+                name="task_pair_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(condition=models.Q(('response', None)), fields=('round', 'item'), name='task_item_once'),
+            model_name="task",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("response", None)), fields=("round", "item"), name="task_item_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('other', None), ('swapped', None)), models.Q(('other__isnull', False), ('response__isnull', False), ('swapped__isnull', False), models.Q(('other', models.F('response')), _negated=True)), _connector='OR'), name='task_pair_complete'),
+            model_name="task",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("other", None), ("swapped", None)),
+                    models.Q(
+                        ("other__isnull", False),
+                        ("response__isnull", False),
+                        ("swapped__isnull", False),
+                        models.Q(("other", models.F("response")), _negated=True),
+                    ),
+                    _connector="OR",
+                ),
+                name="task_pair_complete",
+            ),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(fields=['state', 'leased_until'], name='assignment_state_lease'),
+            model_name="assignment",
+            index=models.Index(fields=["state", "leased_until"], name="assignment_state_lease"),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'skipped'), _negated=True), fields=('task', 'seat'), name='assignment_seat_once'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "skipped"), _negated=True),
+                fields=("task", "seat"),
+                name="assignment_seat_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('annotator__isnull', False)), fields=('task', 'annotator'), name='assignment_annotator_once'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("annotator__isnull", False)),
+                fields=("task", "annotator"),
+                name="assignment_annotator_once",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('seat__gte', 1)), name='assignment_seat_from_one'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(condition=models.Q(("seat__gte", 1)), name="assignment_seat_from_one"),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('annotator', None), ('leased_until', None), ('state', 'free')), models.Q(('annotator__isnull', False), ('leased_until__isnull', False), ('state', 'leased')), models.Q(('annotator__isnull', False), ('leased_until', None), ('state__in', ['submitted', 'skipped'])), _connector='OR'), name='assignment_state_complete'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("annotator", None), ("leased_until", None), ("state", "free")),
+                    models.Q(("annotator__isnull", False), ("leased_until__isnull", False), ("state", "leased")),
+                    models.Q(
+                        ("annotator__isnull", False), ("leased_until", None), ("state__in", ["submitted", "skipped"])
+                    ),
+                    _connector="OR",
+                ),
+                name="assignment_state_complete",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='annotation',
-            constraint=models.UniqueConstraint(fields=('task', 'annotator'), name='annotation_once_per_annotator'),
+            model_name="annotation",
+            constraint=models.UniqueConstraint(fields=("task", "annotator"), name="annotation_once_per_annotator"),
         ),
         migrations.AddConstraint(
-            model_name='annotation',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'submitted'), _negated=True), ('submitted_at__isnull', False), _connector='OR'), name='annotation_submission_dated'),
+            model_name="annotation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "submitted"), _negated=True), ("submitted_at__isnull", False), _connector="OR"
+                ),
+                name="annotation_submission_dated",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='annotation',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'submitted'), _negated=True), ('surplus', True), ('assignment__isnull', False), _connector='OR'), name='annotation_counted_holds_seat'),
+            model_name="annotation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "submitted"), _negated=True),
+                    ("surplus", True),
+                    ("assignment__isnull", False),
+                    _connector="OR",
+                ),
+                name="annotation_counted_holds_seat",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='annotation',
-            constraint=models.CheckConstraint(condition=models.Q(('preference', None), models.Q(('preference__gte', 1), ('preference__lte', 5)), _connector='OR'), name='annotation_preference_on_scale'),
+            model_name="annotation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("preference", None), models.Q(("preference__gte", 1), ("preference__lte", 5)), _connector="OR"
+                ),
+                name="annotation_preference_on_scale",
+            ),
         ),
     ]

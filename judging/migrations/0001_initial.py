@@ -6,206 +6,488 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('annotate', '0001_initial'),
+        ("annotate", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Heartbeat',
+            name="Heartbeat",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('worker', models.CharField(max_length=200, unique=True)),
-                ('seen_at', models.DateTimeField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("worker", models.CharField(max_length=200, unique=True)),
+                ("seen_at", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name='Judge',
+            name="Judge",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=80)),
-                ('base_url', models.CharField(help_text='For example https://api.openai.com/v1', max_length=300, verbose_name='base URL')),
-                ('model', models.CharField(max_length=120)),
-                ('key_source', models.CharField(choices=[('none', 'No key needed'), ('environment', 'OPENAI_API_KEY of the server'), ('stored', 'A key of its own, stored encrypted')], default='none', max_length=12, verbose_name='key')),
-                ('encrypted_key', models.TextField(blank=True, editable=False)),
-                ('temperature', models.FloatField(default=0.0)),
-                ('max_tokens', models.PositiveIntegerField(default=512, verbose_name='most tokens in a reply')),
-                ('timeout_seconds', models.PositiveIntegerField(default=120, verbose_name='seconds to wait for a reply')),
-                ('concurrency', models.PositiveSmallIntegerField(default=4, verbose_name='calls at the same time')),
-                ('input_price', models.DecimalField(decimal_places=4, default=0, max_digits=10, verbose_name='price of a million input tokens (USD)')),
-                ('cached_input_price', models.DecimalField(decimal_places=4, default=0, max_digits=10, verbose_name='price of a million cached input tokens (USD)')),
-                ('output_price', models.DecimalField(decimal_places=4, default=0, max_digits=10, verbose_name='price of a million output tokens (USD)')),
-                ('is_weak', models.BooleanField(default=False, editable=False)),
-                ('archived', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('test_asked_at', models.DateTimeField(blank=True, editable=False, null=True)),
-                ('tested_at', models.DateTimeField(blank=True, editable=False, null=True)),
-                ('findings', models.JSONField(blank=True, default=list, editable=False)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judges', to='annotate.project')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=80)),
+                (
+                    "base_url",
+                    models.CharField(
+                        help_text="For example https://api.openai.com/v1", max_length=300, verbose_name="base URL"
+                    ),
+                ),
+                ("model", models.CharField(max_length=120)),
+                (
+                    "key_source",
+                    models.CharField(
+                        choices=[
+                            ("none", "No key needed"),
+                            ("environment", "OPENAI_API_KEY of the server"),
+                            ("stored", "A key of its own, stored encrypted"),
+                        ],
+                        default="none",
+                        max_length=12,
+                        verbose_name="key",
+                    ),
+                ),
+                ("encrypted_key", models.TextField(blank=True, editable=False)),
+                ("temperature", models.FloatField(default=0.0)),
+                ("max_tokens", models.PositiveIntegerField(default=512, verbose_name="most tokens in a reply")),
+                (
+                    "timeout_seconds",
+                    models.PositiveIntegerField(default=120, verbose_name="seconds to wait for a reply"),
+                ),
+                ("concurrency", models.PositiveSmallIntegerField(default=4, verbose_name="calls at the same time")),
+                (
+                    "input_price",
+                    models.DecimalField(
+                        decimal_places=4, default=0, max_digits=10, verbose_name="price of a million input tokens (USD)"
+                    ),
+                ),
+                (
+                    "cached_input_price",
+                    models.DecimalField(
+                        decimal_places=4,
+                        default=0,
+                        max_digits=10,
+                        verbose_name="price of a million cached input tokens (USD)",
+                    ),
+                ),
+                (
+                    "output_price",
+                    models.DecimalField(
+                        decimal_places=4,
+                        default=0,
+                        max_digits=10,
+                        verbose_name="price of a million output tokens (USD)",
+                    ),
+                ),
+                ("is_weak", models.BooleanField(default=False, editable=False)),
+                ("archived", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("test_asked_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("tested_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("findings", models.JSONField(blank=True, default=list, editable=False)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="judges", to="annotate.project"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name'],
+                "ordering": ["name"],
             },
         ),
         migrations.CreateModel(
-            name='Run',
+            name="Run",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('judging', 'Judging'), ('generation', 'Checklist writing')], default='judging', max_length=10)),
-                ('method', models.CharField(max_length=40)),
-                ('repeats', models.PositiveSmallIntegerField(default=1)),
-                ('prompt_version', models.CharField(max_length=64)),
-                ('seed', models.PositiveIntegerField(default=42)),
-                ('state', models.CharField(choices=[('running', 'Running'), ('paused', 'Paused'), ('cancelled', 'Cancelled'), ('finished', 'Finished')], default='running', max_length=10)),
-                ('pause_reason', models.CharField(blank=True, max_length=500)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('judge', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='judging.judge')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='annotate.project')),
-                ('round', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='annotate.round')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("judging", "Judging"), ("generation", "Checklist writing")],
+                        default="judging",
+                        max_length=10,
+                    ),
+                ),
+                ("method", models.CharField(max_length=40)),
+                ("repeats", models.PositiveSmallIntegerField(default=1)),
+                ("prompt_version", models.CharField(max_length=64)),
+                ("seed", models.PositiveIntegerField(default=42)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("running", "Running"),
+                            ("paused", "Paused"),
+                            ("cancelled", "Cancelled"),
+                            ("finished", "Finished"),
+                        ],
+                        default="running",
+                        max_length=10,
+                    ),
+                ),
+                ("pause_reason", models.CharField(blank=True, max_length=500)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "judge",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="judging.judge"
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="annotate.project"
+                    ),
+                ),
+                (
+                    "round",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="annotate.round",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
+                "ordering": ["-created_at", "-pk"],
             },
         ),
         migrations.CreateModel(
-            name='Call',
+            name="Call",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('order', models.CharField(blank=True, max_length=2)),
-                ('repeat', models.PositiveSmallIntegerField(default=1)),
-                ('state', models.CharField(choices=[('planned', 'Planned'), ('leased', 'Being asked'), ('done', 'Answered'), ('failed', 'Failed')], default='planned', max_length=8)),
-                ('leased_until', models.DateTimeField(blank=True, null=True)),
-                ('lease_token', models.CharField(blank=True, max_length=32)),
-                ('not_before', models.DateTimeField(blank=True, null=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('error', models.CharField(blank=True, max_length=500)),
-                ('cache_key', models.CharField(blank=True, db_index=True, max_length=64)),
-                ('from_cache', models.BooleanField(default=False)),
-                ('prompt', models.JSONField(blank=True, default=list)),
-                ('parameters', models.JSONField(blank=True, default=dict)),
-                ('reply', models.TextField(blank=True)),
-                ('finish_reason', models.CharField(blank=True, max_length=40)),
-                ('input_tokens', models.PositiveIntegerField(default=0)),
-                ('cached_tokens', models.PositiveIntegerField(default=0)),
-                ('output_tokens', models.PositiveIntegerField(default=0)),
-                ('latency_ms', models.PositiveIntegerField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('checklist', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='calls', to='annotate.checklist')),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='calls', to='annotate.item')),
-                ('other', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotate.response')),
-                ('question', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='calls', to='annotate.question')),
-                ('response', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='calls', to='annotate.response')),
-                ('written', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='generated_by', to='annotate.checklist')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calls', to='judging.run')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("position", models.PositiveIntegerField()),
+                ("order", models.CharField(blank=True, max_length=2)),
+                ("repeat", models.PositiveSmallIntegerField(default=1)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("planned", "Planned"),
+                            ("leased", "Being asked"),
+                            ("done", "Answered"),
+                            ("failed", "Failed"),
+                        ],
+                        default="planned",
+                        max_length=8,
+                    ),
+                ),
+                ("leased_until", models.DateTimeField(blank=True, null=True)),
+                ("lease_token", models.CharField(blank=True, max_length=32)),
+                ("not_before", models.DateTimeField(blank=True, null=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("error", models.CharField(blank=True, max_length=500)),
+                ("cache_key", models.CharField(blank=True, db_index=True, max_length=64)),
+                ("from_cache", models.BooleanField(default=False)),
+                ("prompt", models.JSONField(blank=True, default=list)),
+                ("parameters", models.JSONField(blank=True, default=dict)),
+                ("reply", models.TextField(blank=True)),
+                ("finish_reason", models.CharField(blank=True, max_length=40)),
+                ("input_tokens", models.PositiveIntegerField(default=0)),
+                ("cached_tokens", models.PositiveIntegerField(default=0)),
+                ("output_tokens", models.PositiveIntegerField(default=0)),
+                ("latency_ms", models.PositiveIntegerField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "checklist",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="calls",
+                        to="annotate.checklist",
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="calls", to="annotate.item"
+                    ),
+                ),
+                (
+                    "other",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotate.response",
+                    ),
+                ),
+                (
+                    "question",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="calls",
+                        to="annotate.question",
+                    ),
+                ),
+                (
+                    "response",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="calls",
+                        to="annotate.response",
+                    ),
+                ),
+                (
+                    "written",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="generated_by",
+                        to="annotate.checklist",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="calls", to="judging.run"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['run', 'position'],
+                "ordering": ["run", "position"],
             },
         ),
         migrations.CreateModel(
-            name='Verdict',
+            name="Verdict",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('order', models.CharField(blank=True, max_length=2)),
-                ('repeat', models.PositiveSmallIntegerField(default=1)),
-                ('state', models.CharField(choices=[('yes', 'Yes'), ('no', 'No'), ('na', 'Not applicable'), ('score', 'Score'), ('unparsed', 'Unreadable'), ('error', 'Failed')], max_length=8)),
-                ('score', models.FloatField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('call', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='verdicts', to='judging.call')),
-                ('other', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotate.response')),
-                ('question', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='verdicts', to='annotate.question')),
-                ('response', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='verdicts', to='annotate.response')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='verdicts', to='judging.run')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("order", models.CharField(blank=True, max_length=2)),
+                ("repeat", models.PositiveSmallIntegerField(default=1)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("yes", "Yes"),
+                            ("no", "No"),
+                            ("na", "Not applicable"),
+                            ("score", "Score"),
+                            ("unparsed", "Unreadable"),
+                            ("error", "Failed"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("score", models.FloatField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "call",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="verdicts", to="judging.call"
+                    ),
+                ),
+                (
+                    "other",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotate.response",
+                    ),
+                ),
+                (
+                    "question",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="verdicts",
+                        to="annotate.question",
+                    ),
+                ),
+                (
+                    "response",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="verdicts", to="annotate.response"
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="verdicts", to="judging.run"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['run', 'call', 'pk'],
+                "ordering": ["run", "call", "pk"],
             },
         ),
         migrations.AddConstraint(
-            model_name='judge',
-            constraint=models.UniqueConstraint(fields=('project', 'name'), name='judge_name_once'),
+            model_name="judge",
+            constraint=models.UniqueConstraint(fields=("project", "name"), name="judge_name_once"),
         ),
         migrations.AddConstraint(
-            model_name='judge',
-            constraint=models.CheckConstraint(condition=models.Q(('cached_input_price__gte', 0), ('input_price__gte', 0), ('output_price__gte', 0)), name='judge_prices_not_negative'),
+            model_name="judge",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("cached_input_price__gte", 0), ("input_price__gte", 0), ("output_price__gte", 0)),
+                name="judge_prices_not_negative",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='judge',
-            constraint=models.CheckConstraint(condition=models.Q(('concurrency__gte', 1), ('concurrency__lte', 256)), name='judge_concurrency'),
+            model_name="judge",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("concurrency__gte", 1), ("concurrency__lte", 256)), name="judge_concurrency"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='judge',
-            constraint=models.CheckConstraint(condition=models.Q(('temperature__gte', 0), ('temperature__lte', 2)), name='judge_temperature'),
+            model_name="judge",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("temperature__gte", 0), ("temperature__lte", 2)), name="judge_temperature"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='judge',
-            constraint=models.CheckConstraint(condition=models.Q(('max_tokens__gte', 1), ('timeout_seconds__gte', 1)), name='judge_limits_positive'),
+            model_name="judge",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("max_tokens__gte", 1), ("timeout_seconds__gte", 1)), name="judge_limits_positive"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='judge',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('key_source', 'stored'), _negated=True), models.Q(('encrypted_key', ''), _negated=True), _connector='OR'), name='judge_stored_key_present'),
+            model_name="judge",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("key_source", "stored"), _negated=True),
+                    models.Q(("encrypted_key", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="judge_stored_key_present",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('repeats__gte', 1), ('repeats__lte', 100)), name='run_repeats_in_range'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("repeats__gte", 1), ("repeats__lte", 100)), name="run_repeats_in_range"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('kind', 'judging'), models.Q(('kind', 'generation'), ('round', None)), _connector='OR'), name='run_generation_has_no_round'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("kind", "judging"), models.Q(("kind", "generation"), ("round", None)), _connector="OR"
+                ),
+                name="run_generation_has_no_round",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'finished'), _negated=True), ('finished_at__isnull', False), _connector='OR'), name='run_finish_dated'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "finished"), _negated=True), ("finished_at__isnull", False), _connector="OR"
+                ),
+                name="run_finish_dated",
+            ),
         ),
         migrations.AddIndex(
-            model_name='call',
-            index=models.Index(fields=['run', 'state', 'position'], name='call_run_state_position'),
+            model_name="call",
+            index=models.Index(fields=["run", "state", "position"], name="call_run_state_position"),
         ),
         migrations.AddConstraint(
-            model_name='call',
-            constraint=models.UniqueConstraint(fields=('run', 'position'), name='call_position_once'),
+            model_name="call",
+            constraint=models.UniqueConstraint(fields=("run", "position"), name="call_position_once"),
         ),
         migrations.AddConstraint(
-            model_name='call',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('leased_until__isnull', False), ('state', 'leased')), models.Q(models.Q(('state', 'leased'), _negated=True), ('leased_until', None)), _connector='OR'), name='call_lease_complete'),
+            model_name="call",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("leased_until__isnull", False), ("state", "leased")),
+                    models.Q(models.Q(("state", "leased"), _negated=True), ("leased_until", None)),
+                    _connector="OR",
+                ),
+                name="call_lease_complete",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='call',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='call_failure_has_reason'),
+            model_name="call",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "failed"), _negated=True),
+                    models.Q(("error", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="call_failure_has_reason",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='call',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('order', ''), ('other', None)), models.Q(('order__in', ['ab', 'ba']), ('other__isnull', False)), _connector='OR'), name='call_pair_has_order'),
+            model_name="call",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("order", ""), ("other", None)),
+                    models.Q(("order__in", ["ab", "ba"]), ("other__isnull", False)),
+                    _connector="OR",
+                ),
+                name="call_pair_has_order",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='verdict',
-            constraint=models.UniqueConstraint(condition=models.Q(('other__isnull', True), ('question__isnull', True)), fields=('run', 'response', 'repeat'), name='verdict_once_single_whole'),
+            model_name="verdict",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("other__isnull", True), ("question__isnull", True)),
+                fields=("run", "response", "repeat"),
+                name="verdict_once_single_whole",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='verdict',
-            constraint=models.UniqueConstraint(condition=models.Q(('other__isnull', True), ('question__isnull', False)), fields=('run', 'response', 'repeat', 'question'), name='verdict_once_single_question'),
+            model_name="verdict",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("other__isnull", True), ("question__isnull", False)),
+                fields=("run", "response", "repeat", "question"),
+                name="verdict_once_single_question",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='verdict',
-            constraint=models.UniqueConstraint(condition=models.Q(('other__isnull', False), ('question__isnull', True)), fields=('run', 'response', 'repeat', 'other', 'order'), name='verdict_once_pair_whole'),
+            model_name="verdict",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("other__isnull", False), ("question__isnull", True)),
+                fields=("run", "response", "repeat", "other", "order"),
+                name="verdict_once_pair_whole",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='verdict',
-            constraint=models.UniqueConstraint(condition=models.Q(('other__isnull', False), ('question__isnull', False)), fields=('run', 'response', 'repeat', 'other', 'order', 'question'), name='verdict_once_pair_question'),
+            model_name="verdict",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("other__isnull", False), ("question__isnull", False)),
+                fields=("run", "response", "repeat", "other", "order", "question"),
+                name="verdict_once_pair_question",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='verdict',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('score__isnull', False), ('state', 'score')), models.Q(models.Q(('state', 'score'), _negated=True), ('score', None)), _connector='OR'), name='verdict_score_only_when_read'),
+            model_name="verdict",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("score__isnull", False), ("state", "score")),
+                    models.Q(models.Q(("state", "score"), _negated=True), ("score", None)),
+                    _connector="OR",
+                ),
+                name="verdict_score_only_when_read",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='verdict',
-            constraint=models.CheckConstraint(condition=models.Q(('question', None), ('state__in', ['yes', 'no', 'na', 'unparsed', 'error']), _connector='OR'), name='verdict_question_gets_answer'),
+            model_name="verdict",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("question", None), ("state__in", ["yes", "no", "na", "unparsed", "error"]), _connector="OR"
+                ),
+                name="verdict_question_gets_answer",
+            ),
         ),
     ]
