@@ -61,12 +61,12 @@ def pooled(
     lost = int((~kept).sum())
     name = f"{_title(coefficient)}, pooled"
     first, second = first[kept], second[kept]
+    # Rows in an order of their own, so that neither value nor interval depends on the order of arrival.
+    order = np.lexsort((second, first)) if clusters is None else np.lexsort((second, first, group))
+    first, second, group = first[order], second[order], group[order]
     value = coefficient_of(first, second, coefficient)
     if value is None:
         return _undefined(name, first, second, lost)
-    # Rows in an order of their own, so that the seed and not the order of arrival makes the interval.
-    order = np.lexsort((second, first)) if clusters is None else np.lexsort((second, first, group))
-    first, second, group = first[order], second[order], group[order]
     group = np.arange(len(first)) if clusters is None else np.unique(group, return_inverse=True)[1]
     drawn = _resampled(weighted_coefficient(first, second, coefficient), group, seed, replicates)
     figure = Figure(name=name, value=value, n_units=int(group.max()) + 1, n_labels=2 * len(first), missing=lost)

@@ -59,13 +59,15 @@ def rated(seed: int = 0) -> tuple[Any, Any, list[str], list[str]]:
     return people.ravel(), judge.ravel(), instructions, ["abcde"[s] for _ in range(20) for s in range(5)]
 
 
+@pytest.mark.parametrize("coefficient", ["pearson", "spearman"])
 @pytest.mark.parametrize("clustered", [False, True])
-def test_order_of_arrival_does_not_move_the_interval(clustered: bool) -> None:
+def test_order_of_arrival_does_not_move_the_interval(clustered: bool, coefficient: Any) -> None:
     x, y, instructions, systems = rated()
+    x, y = x * np.logspace(0, 6, 100), y * np.logspace(0, 6, 100)
     order = np.random.default_rng(3).permutation(len(x))
     shuffled = [instructions[place] for place in order]
-    first = pooled(x, y, clusters=instructions if clustered else None)
-    second = pooled(x[order], y[order], clusters=shuffled if clustered else None)
+    first = pooled(x, y, coefficient, instructions if clustered else None)
+    second = pooled(x[order], y[order], coefficient, shuffled if clustered else None)
     assert first == second
     assert first.low is not None
     assert first.value is not None

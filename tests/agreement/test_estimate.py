@@ -32,6 +32,16 @@ def test_the_tuned_weight_lies_between_ignoring_and_trusting(
     assert 0 <= found.weight <= 1
 
 
+def test_the_tuned_weight_by_hand() -> None:
+    people, there, elsewhere = [1.0, 3.0, 2.0, 5.0], [2.0, 3.0, 2.5, 4.0], [1.0, 2.0, 3.0, 4.0, 5.0, 3.0]
+    spread = np.var(there + elsewhere, ddof=1)
+    expected = np.cov(people, there)[0, 1] / ((1 + 4 / 6) * spread)
+    found = prediction_powered_mean(people, there, elsewhere)
+    assert 0 < expected < 1
+    assert found.weight == pytest.approx(expected)
+    assert found.estimate.value == pytest.approx(2.75 + expected * (3.0 - 2.875))
+
+
 def test_a_biased_judge_is_corrected_and_the_interval_is_shorter() -> None:
     """Over 300 repetitions: no bias, coverage as promised, narrower than people alone."""
     rng = np.random.default_rng(4)
@@ -97,6 +107,17 @@ def test_the_interval_of_rogan_gladen_covers() -> None:
         assert figure.high is not None
         covered += figure.low <= 0.3 <= figure.high
     assert 0.93 <= covered / 500 <= 0.985
+
+
+def test_the_interval_of_rogan_gladen_leans_the_right_way() -> None:
+    """A high share and a judge known from few units: the interval must not end too low."""
+    rng = np.random.default_rng(9)
+    too_low = 0
+    for _ in range(600):
+        yes_found, no_found = int(rng.binomial(15, 0.75)), int(rng.binomial(15, 0.9))
+        figure = rogan_gladen(int(rng.binomial(2000, 0.9 * 0.75 + 0.1 * 0.1)), 2000, yes_found, 15, no_found, 15)
+        too_low += figure.high is not None and figure.high < 0.9
+    assert too_low / 600 < 0.05
 
 
 def test_rogan_gladen_says_what_it_cannot_do() -> None:

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from judging.agreement import METHODS, Figure, Histogram, Label, Method, alpha, alpha_with_interval
+from judging.agreement import METHODS, Figure, Histogram, Label, Method, alpha, alpha_with_interval, with_interval
 from judging.agreement.alpha import alpha_statistic
 from judging.agreement.intervals import jackknife_error, replicated
+from judging.agreement.resampling import Totals
 
 SCALE = (1, 2, 3, 4, 5)
 
@@ -112,6 +114,25 @@ def test_the_interval_covers_the_truth(method: Method) -> None:
         assert figure.high is not None
         covered += figure.low <= true <= figure.high
     assert 0.90 <= covered / 200 <= 0.99
+
+
+def test_bca_equals_scipy_on_a_skewed_mean() -> None:
+    """The correction moves both limits of the mean of skewed numbers up, as scipy's own BCa does."""
+    numbers = np.round(np.random.default_rng(2).lognormal(0, 1, 60), 1)
+    values, units = np.unique(numbers, return_counts=True)
+    statistic = Totals(
+        np.column_stack([values, np.ones_like(values)]), units, lambda totals: totals[:, 0] / totals[:, 1]
+    )
+    figure = Figure(name="mean", value=statistic.estimate())
+    known = stats.bootstrap((numbers,), np.mean, n_resamples=40_000, method="BCa", rng=1).confidence_interval
+    found = with_interval(figure, statistic, method="bca", replicates=40_000)
+    plain = with_interval(figure, statistic, method="percentile", replicates=40_000)
+    assert found.low is not None
+    assert found.high is not None
+    assert plain.high is not None
+    assert found.low == pytest.approx(known.low, abs=0.02)
+    assert found.high == pytest.approx(known.high, abs=0.03)
+    assert found.high > plain.high + 0.05
 
 
 def skewed(units: int) -> Figure:

@@ -165,6 +165,15 @@ def test_a_judge_who_copies_a_person_is_never_worse_than_him() -> None:
     assert (ann.advantage, ann.person_advantage, ann.p_value, ann.won) == (1.0, 1.0, 0.0, True)
 
 
+def test_beating_half_of_the_people_is_enough() -> None:
+    """Ann and Bob agree with each other; Cat and Dan, like the judge, with nobody."""
+    said = {"ann": 1.0, "bob": 1.0, "cat": 2.0, "dan": 3.0, "judge": 4.0}
+    labels = [Label(unit, rater, value) for unit in range(40) for rater, value in said.items()]
+    found = alternative_annotator_test(panel_of(labels, "judge"), 0.1)
+    assert [one.won for one in found.people] == [False, False, True, True]
+    assert (found.winning_rate.value, found.passed) == (0.5, True)
+
+
 def test_the_test_says_when_there_is_nothing_to_test() -> None:
     panel = panel_of([Label(1, "judge", 1), Label(1, "ann", 1), Label(2, "bob", 1)], "judge")
     found = alternative_annotator_test(panel, 0.1)

@@ -82,6 +82,14 @@ def test_resamples_that_fall_apart_are_counted() -> None:
     assert "resamples were undefined and left out" in (found["a"].warning or "")
 
 
+def test_a_tie_is_half_a_win_for_each() -> None:
+    tournament = Tournament.of([Match("b", "a", "win"), Match("a", "b", "tie"), Match("a", "b", "tie")])
+    assert tournament.wins(tournament.outcomes).tolist() == [[0, 1], [2, 0]]
+    of_wins = Tournament.of_wins(["b", "a"], np.array([[0, 2], [1, 0]]))
+    assert of_wins.systems == ["a", "b"]
+    assert of_wins.wins(of_wins.outcomes).tolist() == [[0, 1], [2, 0]]
+
+
 def test_strong_connection() -> None:
     ring = np.zeros((2, 5, 5))
     for a, b in pairwise([0, 1, 2, 3, 4, 0]):
