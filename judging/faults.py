@@ -85,7 +85,7 @@ def _status(response: httpx2.Response, censor: Callable[[str], str]) -> CallFail
     error = _error_of(response)
     code, parameter = str(error.get("code") or ""), str(error.get("param") or "")
     said = censor(" ".join(str(error.get("message") or "").split()))[:250]
-    detail = f" It says: {said}" if said else ""
+    detail = f" It says: “{said}”" if said else ""
     if 300 <= status < 400:
         return CallFailed(
             "The endpoint redirects to another address: put that address into the base URL.", endpoint_down=True

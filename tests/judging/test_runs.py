@@ -312,7 +312,7 @@ def test_a_call_that_keeps_failing_is_given_up_with_its_reason_and_can_be_retrie
     work_to_end(run)
     assert run.state == Run.State.FINISHED
     assert runs.summary(run) == "1 judged, 1 failed"
-    assert runs.failures(run) == [("The endpoint had a fault of its own (500). It says: Out of memory.", 1)]
+    assert runs.failures(run) == [("The endpoint had a fault of its own (500). It says: “Out of memory.”", 1)]
     assert states(run) == {"score": 1, "error": 1}
     assert run.verdicts.get(state="error").score is None
     assert sum(broken in prompt for prompt in endpoint.prompts().elements()) == settings.CALL_MAX_ATTEMPTS
