@@ -1,4 +1,4 @@
-"""What a judge said in a run, in long form: one row for each verdict (see docs/export-format.md)."""
+"""What a judge said in a run, in long form: one row for each verdict (see docs/export-verdicts.md)."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from annotate.models import Checklist, Project, Response, Round, User
@@ -96,6 +97,12 @@ def test_a_large_run_is_read_in_few_queries(page: Client, run: Run, django_asser
 
     with django_assert_max_num_queries(6):
         assert len(body(page.get(address(run, "jsonl"))).splitlines()) == 33
+
+
+def test_every_column_is_explained() -> None:
+    text = (settings.BASE_DIR / "docs" / "export-verdicts.md").read_text(encoding="utf-8")
+
+    assert [column for column in COLUMNS if f"`{column}`" not in text] == []
 
 
 def test_calls_without_a_verdict_are_no_rows(page: Client, run: Run) -> None:
