@@ -48,7 +48,7 @@ class Agreement:
 
     labels, simulated   all labels of people, and how many of them simulated annotators made
     raters              people who labelled
-    gaps                units left out, by reason in words; only for a judge
+    gaps                units left out, by reason (a key of `GAPS`); only for a judge
     """
 
     facet: Facet
@@ -62,6 +62,10 @@ class Agreement:
     @property
     def title(self) -> str:
         return "Scores" if self.facet.kind == "score" else "Answers"
+
+    @property
+    def gaps_in_words(self) -> list[tuple[str, int]]:
+        return [(GAPS[name], number) for name, number in self.gaps]
 
     @property
     def standing(self) -> str:
@@ -208,7 +212,7 @@ def _with_judge(facet: Facet, people: Labels, machine: Labels) -> Agreement:
         labels=len(people.labels),
         simulated=people.simulated,
         raters=people.raters,
-        gaps=[(words, gaps[name]) for name, words in GAPS.items() if gaps[name]],
+        gaps=[(name, gaps[name]) for name in GAPS if gaps[name]],
     )
 
 

@@ -168,7 +168,7 @@ def test_agreement_of_people_questions_and_judges(
     (row,) = panel["judges"]
     assert (row["run"], row["judge"], row["method"]) == (run.pk, "Oracle", "tick")
     assert row["agreement"]["percent"]["value"] == 1
-    assert row["agreement"]["gaps"] == {"unreadable replies": 1}
+    assert row["agreement"]["gaps"] == {"unreadable": 1}
 
 
 def test_rows_of_another_project_are_not_found(as_bob: Client, charlie: User) -> None:

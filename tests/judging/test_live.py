@@ -132,7 +132,7 @@ def test_units_on_which_people_split_evenly_are_left_out_and_counted(round: Roun
 
     [row] = live.panel(round).judges
 
-    assert dict(row.agreement.gaps) == {"with people evenly split": 1, "without people": 1}
+    assert dict(row.agreement.gaps) == {"people_tied": 1, "people": 1}
     assert row.agreement.alpha.reason == "Undefined: no unit has both a consensus of people and a value of the judge."
 
 
@@ -161,7 +161,7 @@ def test_a_tick_run_on_a_round_of_scores_has_nobody_to_agree_with(project: Proje
     [row] = live.panel(round).judges
 
     assert row.agreement.alpha.reason == "Undefined: no person has given an answer yet."
-    assert dict(row.agreement.gaps) == {"without people": 1}
+    assert dict(row.agreement.gaps) == {"people": 1}
 
 
 def test_questions_come_with_the_least_agreement_first(round: Round, people: list[User]) -> None:
