@@ -60,9 +60,14 @@ def _rank(membership: Membership) -> tuple[int, str]:
 def _change(request: MemberRequest, project: Project) -> HttpResponse:
     """Change the role of the member named by the form, or remove them."""
     number = request.POST.get("member", "")
-    membership = get_object_or_404(
-        project.memberships.select_related("user"), pk=number if number.isdecimal() and len(number) < 19 else 0
+    membership = (
+        project.memberships.select_related("user")
+        .filter(pk=number if number.isdecimal() and len(number) < 19 else 0)
+        .first()
     )
+    if membership is None:  # pressed twice, or a colleague was faster
+        messages.info(request, _("This person is not a member any more."))
+        return redirect("members", project.slug)
     try:
         if "remove" in request.POST:
             membership.end()
