@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotate.models import Project, Round
-from judging.live import GAPS, Agreement
+from judging.live import Agreement
 from judging.models import Judge, Run, Verdict
 from judging.protocols import PROTOCOLS
 from judging.runs import MOST_REPEATS
@@ -149,9 +149,7 @@ class AgreementSerializer(serializers.Serializer[Any]):
     gaps = serializers.SerializerMethodField(help_text="Numbers of units that a comparison leaves out, by reason.")
 
     def get_gaps(self, agreement: Agreement) -> dict[str, int]:
-        # The names of the reasons stay the same when the words on the page change.
-        names = {words: name for name, words in GAPS.items()}
-        return {names[words]: units for words, units in agreement.gaps}
+        return dict(agreement.gaps)
 
 
 class QuestionAgreementSerializer(serializers.Serializer[Any]):
