@@ -129,7 +129,7 @@ async function understand(reply, upTo) {
     confirmed = upTo;
     if (changes === confirmed) forgetHere();
     else keepHere();
-    show("saved", `${state.dataset.saved} ${new Date(said.saved_at).toLocaleTimeString()}`);
+    show("saved", `${state.dataset.saved} ${new Date(said.saved_at).toLocaleTimeString([], { hourCycle: "h23" })}`);
   } else if (reply.status === 409) {
     show("unsaved", said.error);
     offerChoice(said);
