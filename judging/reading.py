@@ -38,8 +38,8 @@ _SCORE_MARK = r"(?:score|rating|grade|points?|評価|点数|スコア|採点|得
 _OUT_OF = rf"(?:(?P<scale>{_DIGITS})点(?:満点)?中)?"
 _DENOMINATOR = rf"{_SPACES}(?:点|points?)?{_SPACES}(?:(?:/|out of|of){_SPACES}(?P<most>{_DIGITS}))?"
 _OPENING = r"[\s*_`\"'{#>「【\[(-]{0,30}(?:[a-z]{1,20} )?"
-# A range ("1-5", "4 or 5", "3~4") is no score; neither is a number that goes on.
-_SINGLE = r"(?!\.?\d)(?!\s*(?:-|~|–|to|or|and|または|から|か)\s*\d)"
+# A range ("1-5", "4 or 5", "3~4") or a sum ("2 + 3") is no score; neither is a number that goes on.
+_SINGLE = r"(?!\.?\d)(?!\s{0,10}(?:[-~–+*x×=/]|to|or|and|または|から|か)\s{0,10}\d)"
 _SCORE_AT_LINE = re.compile(
     rf"^{_OPENING}{_SCORE_MARK}{_MARKUP_INLINE}(?:is|は|:|=|->|—|-)?{_MARKUP}"
     rf"{_OUT_OF}{_NUMBER}{_DENOMINATOR}{_SINGLE}",
@@ -107,6 +107,11 @@ def bracketed(reply: str) -> list[str]:
         if any(char.isalpha() for char in text):
             found.setdefault(text.casefold(), text)
     return list(found.values())
+
+
+def is_question(text: str) -> bool:
+    """Whether a text ends as a question does, in English or Japanese."""
+    return fold(text).rstrip(" 。.\"'」』)").endswith(("?", "か"))
 
 
 def _on_scale(match: re.Match[str], scores: Sequence[int]) -> int | None:

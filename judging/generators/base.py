@@ -43,9 +43,13 @@ class Policy(ABC):
         """The prompt of a planned call."""
 
     def read(self, call: Call) -> list[str]:
-        """The questions of a reply; none where it holds no checklist."""
+        """The questions of a reply; none where it holds no checklist.
+
+        A list that is not all questions is no checklist: dropping parts of it would hide what was asked for.
+        """
         try:
             questions = clean_questions(reading.bracketed(call.reply))
         except ValidationError:
             return []
-        return questions if len(questions) <= MOST_QUESTIONS else []
+        usable = len(questions) <= MOST_QUESTIONS and all(reading.is_question(text) for text in questions)
+        return questions if usable else []

@@ -136,6 +136,8 @@ def test_scores_are_read_in_many_forms_and_the_last_one_counts(reply: str, score
         "Score: 1-5",
         "Score: 4 or 5",
         "Score: 3~4",
+        "Score: 2 + 3",
+        "Score: 2 x 2 = 4",
         "Score: 4/10",
         "採点：10点中4点",
         "Score: 45",
@@ -172,6 +174,16 @@ def test_bracketed_texts_come_in_order_once_and_clean() -> None:
 @pytest.mark.parametrize("reply", ["", "No brackets.", "[one]", "[[]]", "[[ - ]]", "[[open"])
 def test_text_without_bracketed_questions_gives_none(reply: str) -> None:
     assert reading.bracketed(reply) == []
+
+
+@pytest.mark.parametrize("text", ["Is it short?", "短いですか？", "短いですか。", "短いですか", 'Does it say "no?"'])
+def test_questions_are_known_by_their_end(text: str) -> None:
+    assert reading.is_question(text)
+
+
+@pytest.mark.parametrize("text", ["It is short.", "短いです。", "Name three fruits", ""])
+def test_statements_are_no_questions(text: str) -> None:
+    assert not reading.is_question(text)
 
 
 @pytest.mark.timeout(20)
