@@ -5,6 +5,7 @@ It is weak, and the pages say so; it makes a real judge out of a machine without
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from collections.abc import Callable
@@ -54,8 +55,7 @@ def serve(port: int, ready: Callable[[str], None], wait: Callable[[], Any]) -> N
         raise ModelUnavailable(MISSING)
     if problem := ports.problem_with(port):
         raise ModelUnavailable(f"{problem}: stop the program that has it, or choose another port.")
-    import xllamacpp
-
+    xllamacpp: Any = importlib.import_module("xllamacpp")  # compiled, without types, and not installed everywhere
     server = xllamacpp.Server(_parameters(xllamacpp, path, port))
     ready(f"{server.listening_address}/v1")
     wait()

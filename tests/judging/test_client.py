@@ -211,7 +211,7 @@ def test_a_name_that_points_into_a_private_network_is_refused(settings: Any, mon
         private = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", port))
         return [public, private]
 
-    monkeypatch.setattr(networks.anyio, "getaddrinfo", resolve)
+    monkeypatch.setattr("anyio.getaddrinfo", resolve)
     with pytest.raises(CallFailed, match="private network"):
         ask_once("http://judge.example.org/v1")
 

@@ -57,7 +57,8 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
         options = {"data_folder_in": messages, "data_folder_out": messages}
         options["control_folder"] = str(tmp_path / "broker" / "control")
     connected = app.connection_for_write(broker_url(), transport_options=options)
-    monkeypatch.setattr(work_run, "apply_async", partial(work_run.apply_async, connection=connected))
+    ring: Any = work_run.apply_async
+    monkeypatch.setattr(work_run, "apply_async", partial(ring, connection=connected))
     return {
         **os.environ,
         "CELERY_BROKER_URL": broker_url(),
