@@ -150,10 +150,10 @@ def settle_failure(call: Call, failure: CallFailed, errors: list[Outcome], now: 
 def wait_before(attempts: int, failure: CallFailed) -> float:
     """Seconds until the next attempt: what the endpoint asked for, else doubling from one second, with jitter so that
     calls that failed together do not come back together."""
-    if failure.endpoint_down:
-        return FIRST_WAIT_SECONDS
     if failure.retry_after is not None:
         return failure.retry_after + random.uniform(0, 0.5)
+    if failure.endpoint_down:
+        return FIRST_WAIT_SECONDS
     doubled = min(FIRST_WAIT_SECONDS * 2.0 ** (attempts - 1), LONGEST_WAIT_SECONDS)
     return doubled * random.uniform(0.5, 1.0)
 

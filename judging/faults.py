@@ -102,6 +102,13 @@ def _status(response: httpx2.Response, censor: Callable[[str], str]) -> CallFail
         )
     if status == 429:
         return CallFailed("The endpoint asks for fewer calls (429).", retryable=True, retry_after=wait_of(response))
+    if status == 503:  # not this call, but the whole server: overloaded, restarting, or still loading its model
+        return CallFailed(
+            f"The endpoint is not ready (503).{detail}",
+            retryable=True,
+            retry_after=wait_of(response),
+            endpoint_down=True,
+        )
     if status in {408, 409, 425} or status >= 500:
         return CallFailed(
             f"The endpoint had a fault of its own ({status}).{detail}", retryable=True, retry_after=wait_of(response)

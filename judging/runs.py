@@ -135,7 +135,7 @@ def retry_failed(run: Run) -> int:
         planned = run.calls.filter(state=Call.State.FAILED).update(
             state=Call.State.PLANNED, error="", not_before=None, finished_at=None
         )
-        running.update(state=Run.State.RUNNING, finished_at=None, pause_reason="")
+        running.update(state=Run.State.RUNNING, finished_at=None, pause_reason="", failing_since=None)
         ring(run.pk)
     run.refresh_from_db()
     return planned
@@ -211,6 +211,8 @@ def _start(run: Run, calls: Iterator[Call]) -> Run:
 
 
 def _move(run: Run, before: Sequence[str], after: str, reason: str = "") -> bool:
-    moved = Run.objects.filter(Q(pk=run.pk), state__in=before).update(state=after, pause_reason=reason[:500])
+    moved = Run.objects.filter(Q(pk=run.pk), state__in=before).update(
+        state=after, pause_reason=reason[:500], failing_since=None
+    )
     run.refresh_from_db()
     return bool(moved)

@@ -24,8 +24,9 @@ from judging.methods import Method, method_of
 from judging.models import Call, Run
 
 SLOT_SECONDS = 20.0
-DOWN_IN_A_ROW = 5  # failures of the whole endpoint, one after the other, that pause a run
-FAULTS_IN_A_ROW = 40  # failures of any kind, likewise
+DOWN_IN_A_ROW = 5  # failures that no waiting mends (a refused key), one after the other, that pause a run
+FAULTS_IN_A_ROW = 40  # failures of single calls, likewise
+PATIENCE = datetime.timedelta(seconds=60)  # how long nothing may be answered before failures that pass pause it too
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
 
@@ -42,22 +43,31 @@ class Clock:
 
 @dataclass
 class Breaker:
-    """Notices that an endpoint is down, from failures without an answer between them."""
+    """Notices that an endpoint is down, from failures without an answer between them.
 
-    down: int = 0
+    A failure that waiting cannot mend pauses the run after a few calls, so that a long run does not fail call by call;
+    one that may pass (a server that restarts, or still loads its model) only when nothing was answered for `PATIENCE`.
+    `since` outlives the slot: it is stored with the run.
+    """
+
+    since: datetime.datetime | None = None
+    hopeless: int = 0
     faults: int = 0
 
-    def note(self, failure: CallFailed | None) -> str:
+    def note(self, failure: CallFailed | None, now: datetime.datetime) -> str:
         """Count a failure, or an answer (None). Returns why the run should pause, "" while it should not."""
-        if failure is None:
-            self.down = self.faults = 0
+        if failure is None or not (failure.retryable or failure.endpoint_down):
+            self.since, self.hopeless, self.faults = None, 0, 0
             return ""
-        self.faults += failure.retryable or failure.endpoint_down
-        self.down = self.down + 1 if failure.endpoint_down else 0
-        if self.down >= DOWN_IN_A_ROW:
+        self.since = self.since or now
+        self.hopeless = self.hopeless + 1 if not failure.retryable else 0
+        self.faults += not failure.endpoint_down
+        if self.hopeless >= DOWN_IN_A_ROW:
             return f"{failure.reason} Resume the run when this is put right."
         if self.faults >= FAULTS_IN_A_ROW:
             return f"{self.faults} calls in a row failed, the last one so: {failure.reason}"
+        if now - self.since >= PATIENCE:
+            return f"Nothing was answered for {PATIENCE.seconds} seconds, the last failure was: {failure.reason}"
         return ""
 
 
@@ -99,13 +109,13 @@ class Slot:
     run: Run
     method: Method
     clock: Clock
-    breaker: Breaker = field(default_factory=Breaker)
     stopped: bool = False
     asking: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.deadline = self.clock.now() + datetime.timedelta(seconds=SLOT_SECONDS)
         self.seats = asyncio.Semaphore(self.run.judge.concurrency)
+        self.breaker = Breaker(self.run.failing_since)
 
     async def work(self) -> None:
         """Claim and ask until the slot is over, nothing can be taken within it, or the run stands."""
@@ -186,12 +196,15 @@ class Slot:
             if not await sync_to_async(claims.renew)(call, self.run.judge, self.clock.now()):
                 return
             answer = await self._ask(call)
+        failure = answer if isinstance(answer, CallFailed) else None
         if isinstance(answer, CallFailed):
             await sync_to_async(self._failed)(call, answer)
-            reason = self.breaker.note(answer)
         else:
             await sync_to_async(self._answered)(call, answer)
-            reason = self.breaker.note(None)
+        before = self.breaker.since
+        reason = self.breaker.note(failure, self.clock.now())
+        if before != self.breaker.since:
+            await sync_to_async(self.run.note_failing)(self.breaker.since)
         if reason and not self.stopped:
             self.stopped = True
             log.warning("%s pauses: %s", self.run, reason)

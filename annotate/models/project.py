@@ -191,9 +191,9 @@ class Invitation(models.Model):
         if self.project.role_of(user):
             raise InvitationError(f"You are already a member of {self.project}.")
         with transaction.atomic():
-            taken = Invitation.objects.filter(
-                pk=self.pk, accepted_by=None, expires_at__gt=timezone.now()
-            ).update(accepted_by=user)
+            taken = Invitation.objects.filter(pk=self.pk, accepted_by=None, expires_at__gt=timezone.now()).update(
+                accepted_by=user
+            )
             if not taken:
                 raise InvitationError("This invitation was used or has expired: ask a curator for a new link.")
             return Membership.objects.create(project=self.project, user=user, role=self.role)

@@ -126,6 +126,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("pause_reason", models.CharField(blank=True, max_length=500)),
+                ("failing_since", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 (

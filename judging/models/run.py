@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 from decimal import Decimal
 
 from django.db import models
@@ -51,6 +52,7 @@ class Run(models.Model):
     seed = models.PositiveIntegerField(default=42)
     state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING)
     pause_reason = models.CharField(max_length=500, blank=True)
+    failing_since = models.DateTimeField(null=True, blank=True)  # since when no call of it was answered
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -72,6 +74,10 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"Run {self.pk}: {self.method} by {self.judge}"
+
+    def note_failing(self, since: datetime.datetime | None) -> None:
+        """Remember since when no call was answered; None after an answer."""
+        Run.objects.filter(pk=self.pk).update(failing_since=since)
 
     def progress(self) -> dict[str, int]:
         """Number of calls by state, and `total`."""

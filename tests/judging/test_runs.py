@@ -371,6 +371,28 @@ def test_an_unreachable_endpoint_pauses_the_run(project: Project) -> None:
     assert "cannot be reached" in run.pause_reason
 
 
+def test_a_server_that_still_starts_is_waited_for(
+    project: Project, judge: Judge, endpoint: ScriptedEndpoint
+) -> None:
+    endpoint.play(*[error(503, "Loading model")] * 60, "Score: 4")
+    run = work_to_end(scored_run(project, judge, responses=3))
+    assert states(run) == {"score": 3}
+    assert run.failing_since is None
+    assert {call.attempts for call in run.calls.all()} == {1}  # waiting for the server cost no attempt
+
+
+def test_a_server_that_never_gets_ready_pauses_the_run_after_a_minute(
+    project: Project, judge: Judge, endpoint: ScriptedEndpoint
+) -> None:
+    endpoint.play(error(503, "Loading model"))
+    time = FakeTime()
+    started = time.now()
+    run = work_to_end(scored_run(project, judge), time)
+    assert run.state == Run.State.PAUSED
+    assert "Nothing was answered for 60 seconds" in run.pause_reason
+    assert time.now() - started >= work.PATIENCE
+
+
 def test_a_missing_key_pauses_the_run_before_any_call(
     project: Project, endpoint: ScriptedEndpoint, settings: Any
 ) -> None:
