@@ -5,7 +5,18 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from annotate.models import Annotation, Checklist, Item, Membership, Project, Response, Role, Round, Task, User
+from annotate.models import (
+    Annotation,
+    Checklist,
+    Item,
+    Membership,
+    Project,
+    Response,
+    Role,
+    Round,
+    Task,
+    User,
+)
 from judging.models import Judge
 
 _number = count(1)

@@ -309,9 +309,7 @@ COUNTABLE: list[tuple[str, int, Callable[[str], bool]]] = [
     COUNTABLE,
     ids=[f"{name}-q{index + 1}" for name, index, _ in COUNTABLE],
 )
-def test_countable_answers_are_true_of_the_texts(
-    external_id: str, index: int, is_met: Callable[[str], bool]
-) -> None:
+def test_countable_answers_are_true_of_the_texts(external_id: str, index: int, is_met: Callable[[str], bool]) -> None:
     item = BY_ID[external_id]
     stored = {system: item["metadata"]["simulated_answers"][system][index] for system in SYSTEMS}
     counted = {system: "yes" if is_met(text) else "no" for system, text in texts_of(item).items()}

@@ -371,9 +371,7 @@ def test_an_unreachable_endpoint_pauses_the_run(project: Project) -> None:
     assert "cannot be reached" in run.pause_reason
 
 
-def test_a_server_that_still_starts_is_waited_for(
-    project: Project, judge: Judge, endpoint: ScriptedEndpoint
-) -> None:
+def test_a_server_that_still_starts_is_waited_for(project: Project, judge: Judge, endpoint: ScriptedEndpoint) -> None:
     endpoint.play(*[error(503, "Loading model")] * 60, "Score: 4")
     run = work_to_end(scored_run(project, judge, responses=3))
     assert states(run) == {"score": 3}
