@@ -3,6 +3,7 @@
 `NAME_FILE` may name a file that holds the value of `NAME`, for secrets. A bad value stops the start with a sentence.
 """
 
+import secrets
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -48,9 +49,11 @@ def whole(name: str, default: int, low: int, high: int) -> int:
 DEBUG = flag("DEBUG", False)
 DEMO = flag("CONCORD_DEMO", False)
 TESTING = "pytest" in sys.modules
+# Commands that use neither sessions nor the database: they need no setting, and leave no file behind.
+STANDALONE = Path(sys.argv[0]).name == "manage.py" and "".join(sys.argv[1:2]) in {"measure"}
 
 DEVELOPMENT_KEY = "development-only-key-never-used-outside-debug-demo-and-tests"
-SECRET_KEY = env.str("SECRET_KEY", default="")
+SECRET_KEY = secrets.token_urlsafe(64) if STANDALONE else env.str("SECRET_KEY", default="")
 if not SECRET_KEY:
     if not (DEBUG or DEMO or TESTING):
         raise ImproperlyConfigured("SECRET_KEY is not set: give it a long random value (see .env.example).")
@@ -120,7 +123,8 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # --- database ---------------------------------------------------------------------------------------------------------
 
 VAR_DIR = Path(env.str("CONCORD_VAR_DIR", default=str(BASE_DIR / "var")))
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+if not STANDALONE:
+    VAR_DIR.mkdir(parents=True, exist_ok=True)
 
 DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'concord.sqlite3'}")}
 _database = DATABASES["default"]
@@ -172,7 +176,8 @@ TIME_ZONE = env.str("TIME_ZONE", default="UTC")
 
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
+if not STANDALONE:
+    STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -255,7 +260,7 @@ SPECTACULAR_SETTINGS = {
 # Tests that ring for nobody keep their messages out of the working folder.
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="memory://" if TESTING else "filesystem://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-if CELERY_BROKER_URL.startswith("filesystem"):
+if CELERY_BROKER_URL.startswith("filesystem") and not STANDALONE:
     _broker = VAR_DIR / "broker"
     for _folder in ("messages", "control", "done"):
         (_broker / _folder).mkdir(parents=True, exist_ok=True)
