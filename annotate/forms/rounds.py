@@ -44,7 +44,7 @@ class RoundForm(forms.ModelForm[Round]):
         self._choose("language", "All languages", items.exclude(language="").values_list("language", flat=True))
         policies = Checklist.objects.approved().filter(item__project=project).values_list("policy", flat=True)
         self._choose("checklist_policy", "Anybody: the newest approved one", policies)
-        self.fields["kind"].widget.choices = [  # type: ignore[attr-defined]
+        self.fields["kind"].widget.choices = [
             (Round.Kind.CHECK_THEN_SCORE, "Check, then score: every question of the checklist, then a score"),
             (Round.Kind.DIRECT_SCORING, "Direct scoring: a score alone"),
         ]

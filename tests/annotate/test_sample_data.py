@@ -54,7 +54,7 @@ def all_strings(value: Any) -> list[str]:
     return []
 
 
-def test_languages_and_kinds_are_all_represented():
+def test_languages_and_kinds_are_all_represented() -> None:
     languages = Counter(item["language"] for item in ITEMS)
     assert set(languages) == {"en", "ja"}
     assert languages["en"] >= 26
@@ -65,7 +65,7 @@ def test_languages_and_kinds_are_all_represented():
     assert all(kinds["ja", category] >= 1 for category in CATEGORIES)
 
 
-def test_about_two_thirds_of_the_items_have_a_checklist_and_the_rest_is_spread():
+def test_about_two_thirds_of_the_items_have_a_checklist_and_the_rest_is_spread() -> None:
     assert 22 <= len(WITH_CHECKLIST) <= 26
     without = [item for item in ITEMS if "checklist" not in item]
     assert len(without) >= 9
@@ -73,12 +73,12 @@ def test_about_two_thirds_of_the_items_have_a_checklist_and_the_rest_is_spread()
     assert {item["category"] for item in without} == CATEGORIES
 
 
-def test_external_ids_are_unique_and_start_with_the_language():
+def test_external_ids_are_unique_and_start_with_the_language() -> None:
     assert len(BY_ID) == len(ITEMS)
     assert all(re.fullmatch(rf"{item['language']}-[a-z]+-\d\d", item["external_id"]) for item in ITEMS)
 
 
-def test_instructions_and_responses_are_never_repeated():
+def test_instructions_and_responses_are_never_repeated() -> None:
     instructions = [item["instruction"] for item in ITEMS]
     assert len(set(instructions)) == len(instructions)
     responses = [response["text"] for item in ITEMS for response in item["responses"]]
@@ -86,7 +86,7 @@ def test_instructions_and_responses_are_never_repeated():
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=BY_ID)
-def test_item_follows_the_native_format(item):
+def test_item_follows_the_native_format(item: dict[str, Any]) -> None:
     assert set(item) >= REQUIRED_KEYS
     assert set(item) <= REQUIRED_KEYS | OPTIONAL_KEYS
     assert [response["system"] for response in item["responses"]] == list(SYSTEMS)
@@ -98,12 +98,12 @@ def test_item_follows_the_native_format(item):
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=BY_ID)
-def test_response_texts_do_not_name_a_system(item):
+def test_response_texts_do_not_name_a_system(item: dict[str, Any]) -> None:
     for text in [item["instruction"], *texts_of(item).values()]:
         assert not SYSTEM_NAMES.search(text)
 
 
-def test_history_alternates_and_ends_with_the_assistant():
+def test_history_alternates_and_ends_with_the_assistant() -> None:
     histories = [item["history"] for item in ITEMS if "history" in item]
     assert 2 <= len(histories) <= 4
     for history in histories:
@@ -114,7 +114,7 @@ def test_history_alternates_and_ends_with_the_assistant():
 
 
 @pytest.mark.parametrize("item", WITH_CHECKLIST, ids=lambda item: item["external_id"])
-def test_checklist_questions_are_questions_and_every_one_is_answered(item):
+def test_checklist_questions_are_questions_and_every_one_is_answered(item: dict[str, Any]) -> None:
     assert set(item["checklist"]) == {"questions"}
     questions = item["checklist"]["questions"]
     assert 3 <= len(questions) <= 7
@@ -127,11 +127,11 @@ def test_checklist_questions_are_questions_and_every_one_is_answered(item):
         assert set(answers[system]) <= {"yes", "no"}
 
 
-def test_items_without_a_checklist_carry_no_answers():
+def test_items_without_a_checklist_carry_no_answers() -> None:
     assert not any("simulated_answers" in item["metadata"] for item in ITEMS if "checklist" not in item)
 
 
-def test_japanese_items_are_japanese_and_english_ones_are_not():
+def test_japanese_items_are_japanese_and_english_ones_are_not() -> None:
     for item in ITEMS:
         questions = item.get("checklist", {}).get("questions", [])
         if item["language"] == "ja":
@@ -141,7 +141,7 @@ def test_japanese_items_are_japanese_and_english_ones_are_not():
             assert not any(KANA.search(text) for text in all_strings(item)), item["external_id"]
 
 
-def test_one_japanese_item_is_answered_in_the_wrong_language():
+def test_one_japanese_item_is_answered_in_the_wrong_language() -> None:
     foreign = [
         (item["external_id"], system)
         for item in ITEMS
@@ -153,7 +153,7 @@ def test_one_japanese_item_is_answered_in_the_wrong_language():
     assert {system for _, system in foreign} <= {"Briar", "Clover"}
 
 
-def test_systems_differ_clearly_in_quality_but_not_on_every_item():
+def test_systems_differ_clearly_in_quality_but_not_on_every_item() -> None:
     qualities = [item["metadata"]["simulated_quality"] for item in ITEMS]
     aster, briar, clover = (mean(quality[system] for quality in qualities) for system in SYSTEMS)
     assert aster - briar >= 0.8
@@ -162,10 +162,10 @@ def test_systems_differ_clearly_in_quality_but_not_on_every_item():
     assert 2 <= sum(quality["Clover"] > quality["Aster"] for quality in qualities) <= 4
 
 
-def test_pass_rates_follow_the_quality_of_the_systems():
+def test_pass_rates_follow_the_quality_of_the_systems() -> None:
     def pass_rate(system: str) -> float:
         answers = [item["metadata"]["simulated_answers"][system] for item in WITH_CHECKLIST]
-        return mean(answer == "yes" for row in answers for answer in row)
+        return float(mean(answer == "yes" for row in answers for answer in row))
 
     assert pass_rate("Aster") > pass_rate("Briar") + 0.15
     assert pass_rate("Briar") > pass_rate("Clover") + 0.15

@@ -54,36 +54,36 @@ def classes(markup: str) -> set[str]:
     return {name for value in re.findall(r'class="([^"]*)"', plain) for name in value.split()}
 
 
-def test_contrast_is_known_from_black_on_white():
+def test_contrast_is_known_from_black_on_white() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize(("ink", "ground", "least"), PAIRS)
-def test_colours_have_enough_contrast(ink, ground, least, theme):
+def test_colours_have_enough_contrast(ink: str, ground: str, least: float, theme: int) -> None:
     assert contrast(COLOURS[ink][theme], COLOURS[ground][theme]) >= least
 
 
-def test_every_class_of_the_guide_is_styled():
+def test_every_class_of_the_guide_is_styled() -> None:
     styled = set(re.findall(r"\.(-?[a-z][\w-]*)", re.sub(r"/\*.*?\*/", "", CSS, flags=re.S)))
     unstyled_on_purpose = {"chart-label", "is-info", "is-assistant"}
     assert classes(GUIDE) - styled <= unstyled_on_purpose
 
 
-def test_every_class_of_the_shared_templates_is_in_the_guide():
+def test_every_class_of_the_shared_templates_is_in_the_guide() -> None:
     shared = [path for path in TEMPLATES if path.parent.name in {"templates", "partials"}]
     shown = classes(GUIDE) | {"is-narrow"}
     assert set().union(*(classes(path.read_text(encoding="utf-8")) for path in shared)) - shown == set()
 
 
-def test_nothing_is_inline():
+def test_nothing_is_inline() -> None:
     inline = re.compile(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|\shx-on|javascript:", re.I)
     found = [str(path.relative_to(ROOT)) for path in TEMPLATES if inline.search(path.read_text(encoding="utf-8"))]
     assert found == []
     assert not inline.search(GUIDE)
 
 
-def test_nothing_comes_from_another_host():
+def test_nothing_comes_from_another_host() -> None:
     assert "url(" not in CSS
     assert "@import" not in CSS
     assert not re.search(r'(?:src|href)="(?:https?:)?//', GUIDE)
