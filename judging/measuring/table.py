@@ -32,6 +32,10 @@ class Names(NamedTuple):
     texts: list[str]
     codes: IntArray
 
+    def of_rows(self) -> list[str]:
+        """The name of every row."""
+        return [self.texts[code] for code in self.codes.tolist()]
+
 
 class Values(NamedTuple):
     """domain: all values that can occur, ascending; places: (rows,) places in it, -1 for an empty cell."""

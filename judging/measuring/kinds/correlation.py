@@ -33,16 +33,16 @@ def measure(sheet: Sheet, options: argparse.Namespace) -> Outcome:
     recurring = named or len(units.texts) < len(table)
     chosen: Sequence[Coefficient] = [options.coefficient] if options.coefficient else COEFFICIENTS
     several = len(groups.texts) > 1
-    clusters = groups.codes.tolist() if several else None
+    clusters = groups.of_rows() if several else None
     drawn = {"confidence": options.confidence, "seed": options.seed, "replicates": options.replicates}
     levels: dict[str, dict[str, Figure]] = {"pooled": {}, "per_instruction": {}, "system": {}}
     for coefficient in chosen:
         levels["pooled"][coefficient] = pooled(x, y, coefficient, clusters, **drawn)
         levels["per_instruction"][coefficient] = per_instruction(
-            x, y, groups.codes.tolist(), coefficient, options.confidence
+            x, y, groups.of_rows(), coefficient, options.confidence
         )
         levels["system"][coefficient] = (
-            system_level(x, y, systems.codes.tolist(), coefficient, clusters, **drawn)
+            system_level(x, y, systems.of_rows(), coefficient, clusters, **drawn)
             if recurring
             else Figure(name=f"{coefficient}, system", reason=NO_SYSTEMS)
         )

@@ -9,7 +9,7 @@ import numpy as np
 from judging.agreement import Figure, Match, Tournament, bradley_terry, elo, matches_from_scores, system_means
 from judging.measuring.kind import Column, Grid, Kind, Outcome
 from judging.measuring.options import add_interval, add_scale, between, joined, plural, scale_of
-from judging.measuring.problems import BadInput
+from judging.measuring.problems import BadInput, quoted
 from judging.measuring.reading import Sheet
 from judging.measuring.table import Table
 
@@ -76,12 +76,12 @@ def _matches(sheet: Sheet) -> tuple[list[Match], int]:
     table = Table(sheet, ("system_a", "system_b", "winner"))
     first, second = table.names("system_a"), table.names("system_b")
     winner = table.words("winner", WINNERS)
-    left, right = (np.array(names.texts, dtype=object)[names.codes] for names in (first, second))
-    same = np.flatnonzero(left == right)
-    if same.size:
-        raise table.refusal(int(same[0]), "a system cannot play against itself.")
-    rows = zip(left.tolist(), right.tolist(), winner.tolist(), strict=True)
-    matches = [Match(one, other, OUTCOMES[place]) for one, other, place in rows if place >= 0]
+    matches = []
+    for row, (one, other, place) in enumerate(zip(first.of_rows(), second.of_rows(), winner.tolist(), strict=True)):
+        if one == other:
+            raise table.refusal(row, f"the system {quoted(one)} cannot play against itself.")
+        if place >= 0:
+            matches.append(Match(one, other, OUTCOMES[place]))
     return matches, len(table) - len(matches)
 
 

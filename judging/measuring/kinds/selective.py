@@ -72,8 +72,11 @@ def measure(sheet: Sheet, options: argparse.Namespace) -> Outcome:
     if direct and options.missing != "exclude":
         raise BadInput("--missing: a unit without scores can only be left out; choose exclude.")
     table = Table(sheet, ("unit", "source", "value"))
+    sources = table.words("source", SOURCES)
+    if (sources < 0).any():
+        raise table.refusal(int(np.argmin(sources)), f"the cell source is empty; write {named(list(SOURCES))}.")
     values = table.values("value", scale_of(options), "numbers" if direct else "any")
-    cases = _direct(table, values) if direct else _pairwise(table, values, options.missing)
+    cases = _direct(table, sources, values) if direct else _pairwise(table, sources, values, options.missing)
     if not cases.doubt.size:
         raise BadInput("No unit has a gold value and values of both sources, plain and checklist.")
     curve = selective_curve(
@@ -120,14 +123,14 @@ def _outcome(curve: list[Point], cases: Cases, what: str, options: argparse.Name
     )
 
 
-def _pairwise(table: Table, values: Values, missing: str) -> Cases:
+def _pairwise(table: Table, sources: IntArray, values: Values, missing: str) -> Cases:
     """Votes for one of two responses. A tie is a vote for neither, and is not counted."""
     responses = [shown(value) for value in values.domain if value != TIE]
     if len(responses) != 2:
         raise BadInput(f"Pairwise values name one of two responses, or tie; here they are {named(responses)}.")
     voted = Values(values.domain, np.where(_is_tie(values), -1, values.places))
     rows: list[tuple[float, float, float]] = []
-    units = _by_unit(table, voted, single_gold=True)
+    units = _by_unit(table, sources, voted, single_gold=True)
     for gold, *sides in units:
         if not gold or (missing == "exclude" and not all(sides)):
             continue
@@ -137,12 +140,13 @@ def _pairwise(table: Table, values: Values, missing: str) -> Cases:
     return Cases(doubt, without, checked, np.zeros(0), len(units) - len(rows))
 
 
-def _direct(table: Table, values: Values) -> Cases:
+def _direct(table: Table, sources: IntArray, values: Values) -> Cases:
     """Scores. The final score of a source is the mean of its scores on the unit, rounded half up."""
     rows = [
         (score_inconsistency(plain), rounded_mean(plain), rounded_mean(checked), rounded_mean(gold))
         for gold, plain, checked in (
-            [[float(value) for value in side] for side in sides] for sides in _by_unit(table, values, single_gold=False)
+            [[float(value) for value in side] for side in sides]
+            for sides in _by_unit(table, sources, values, single_gold=False)
         )
         if gold and plain and checked
     ]
@@ -156,12 +160,9 @@ def _is_tie(values: Values) -> IntArray:
     return ties[values.places]
 
 
-def _by_unit(table: Table, values: Values, *, single_gold: bool) -> list[list[list[Value]]]:
+def _by_unit(table: Table, sources: IntArray, values: Values, *, single_gold: bool) -> list[list[list[Value]]]:
     """For every unit, by name, the values of gold, plain and checklist. Raises BadInput for a second gold value."""
-    units, sources = table.names("unit"), table.words("source", SOURCES)
-    nothing = np.flatnonzero(sources < 0)
-    if nothing.size:
-        raise table.refusal(int(nothing[0]), f"the cell source is empty; write {named(list(SOURCES))}.")
+    units = table.names("unit")
     found: list[list[list[Value]]] = [[[], [], []] for _ in units.texts]
     # Rows without a value have been read for the sake of their units.
     for row in np.flatnonzero(values.places >= 0).tolist():
