@@ -73,11 +73,21 @@ def next_release(round: Round, user: User) -> datetime.datetime | None:
 
 def skip(task: Task, user: User, reason: str) -> bool:
     """Give the seat to somebody else and remember that this user skipped the task; False when it was not theirs."""
+    return _hand_back(task, user, Assignment.State.LEASED, reason)
+
+
+def vacate(task: Task, user: User, reason: str) -> bool:
+    """Give back the seat of a withdrawn submission, with the reason on record; False where there is none."""
+    return _hand_back(task, user, Assignment.State.SUBMITTED, reason)
+
+
+def _hand_back(task: Task, user: User, state: Assignment.State, reason: str) -> bool:
+    """Turn the user's seat into a skipped record, and put a free one in its place."""
     with transaction.atomic():
-        seat = Assignment.objects.filter(task=task, annotator=user, state=Assignment.State.LEASED).first()
+        seat = Assignment.objects.filter(task=task, annotator=user, state=state).first()
         if seat is None:
             return False
-        skipped = Assignment.objects.filter(pk=seat.pk, annotator=user, state=Assignment.State.LEASED).update(
+        skipped = Assignment.objects.filter(pk=seat.pk, annotator=user, state=state).update(
             state=Assignment.State.SKIPPED, leased_until=None, reason=reason[:500]
         )
         if skipped:

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from annotate import assignment
 from annotate.models import Annotation, Answer, Assignment, Round, Task, User
+from annotate.signals import labels_changed
 
 SCREEN_VERSION = "1"
 LONGEST_ACTIVE_SECONDS = 24 * 3600
@@ -37,6 +38,10 @@ class AlreadySubmitted(Exception):
     """The annotation was submitted before, so a save must not change it."""
 
 
+class NotCorrectable(Exception):
+    """The annotation cannot be corrected or withdrawn as it stands; the message is a sentence that says why."""
+
+
 class StaleSave(Exception):
     """The save was made from an older version than the stored one."""
 
@@ -54,6 +59,19 @@ class Content:
     effect: str = ""
     comment: str = ""
     active_seconds: int = 0
+    preference: int | None = None  # of a pair: 1 (A much better) to 5 (B much better)
+
+    @classmethod
+    def of(cls, annotation: Annotation) -> Content:
+        """What is stored."""
+        return cls(
+            annotation.score,
+            {answer.question_id: answer.value for answer in annotation.answers.all()},
+            annotation.effect,
+            annotation.comment,
+            annotation.active_seconds,
+            annotation.preference,
+        )
 
 
 def read_content(task: Task, data: Mapping[str, Any]) -> Content:
@@ -103,25 +121,15 @@ def save(task: Task, user: User, content: Content, *, token: str, version: int, 
     was lost takes a free seat of the task again; where all are taken, or the round is closed, it is kept as surplus.
     """
     if submit:
-        missing = missing_parts(task, content)
-        if missing:
-            raise InvalidLabel(f"Still to answer: {', '.join(missing)}.")
+        _check_complete(task, content)
     with transaction.atomic():
-        annotation = Annotation.objects.select_for_update().filter(task=task, annotator=user).first()
-        if annotation is None:
-            raise NoSeat("This task was not given to you: go back to the round and take the next task.")
+        annotation = _own(task, user)
         if token and token == annotation.last_token and (annotation.state == "submitted" or not submit):
             return annotation
-        if annotation.state == Annotation.State.SUBMITTED:
+        if annotation.state != Annotation.State.DRAFT:
             raise AlreadySubmitted("You have submitted this task already; what you submitted is kept.")
         if version != annotation.version:
             raise StaleSave(annotation)
-        annotation.score = content.score
-        annotation.effect = content.effect
-        annotation.comment = content.comment
-        annotation.active_seconds = max(annotation.active_seconds, content.active_seconds)
-        annotation.version += 1
-        annotation.last_token = token
         annotation.exposure = exposure_of(task)
         if submit:
             _take_seat(annotation)
@@ -129,13 +137,56 @@ def save(task: Task, user: User, content: Content, *, token: str, version: int, 
             annotation.submitted_at = timezone.now()
         else:
             assignment.renew(task, user)
-        annotation.save()
-        annotation.answers.all().delete()
-        Answer.objects.bulk_create(
-            Answer(annotation=annotation, question_id=question, value=value)
-            for question, value in sorted(content.answers.items())
-        )
+        _store(annotation, content, token)
+        if submit and not annotation.surplus:
+            labels_changed.send(sender=Annotation, task=task, annotator=user, before=None, after=content)
     return annotation
+
+
+def correct(task: Task, user: User, content: Content, *, token: str, version: int) -> Annotation:
+    """Replace what the annotator submitted about the task, in one transaction, while the round is open.
+
+    Versioned and idempotent as `save` is. Raises NoSeat, InvalidLabel for what is missing, StaleSave, or
+    NotCorrectable for a draft, a surplus or withdrawn submission, and a round that is not open.
+    """
+    _check_complete(task, content)
+    with transaction.atomic():
+        annotation = _own(task, user)
+        if annotation.state != Annotation.State.SUBMITTED:
+            raise NotCorrectable("Only a submitted label can be corrected.")
+        if token and token == annotation.last_token:
+            return annotation
+        if annotation.surplus:
+            raise NotCorrectable("This submission came too late to be counted, so there is nothing to correct.")
+        if not Round.objects.filter(pk=task.round_id, state=Round.State.OPEN).exists():
+            raise NotCorrectable("The round is closed: ask the researcher to open it again.")
+        if version != annotation.version:
+            raise StaleSave(annotation)
+        before = Content.of(annotation)
+        _store(annotation, content, token)
+        labels_changed.send(sender=Annotation, task=task, annotator=user, before=before, after=content)
+    return annotation
+
+
+def withdraw(annotation: Annotation, reason: str = "") -> Annotation:
+    """Take a submission out of the count, with everything in it kept. Somebody else may take the seat it held.
+
+    Raises NotCorrectable for anything but a submission.
+    """
+    with transaction.atomic():
+        stored = Annotation.objects.select_for_update().get(pk=annotation.pk)
+        if stored.state != Annotation.State.SUBMITTED:
+            raise NotCorrectable("Only a submitted label can be withdrawn.")
+        task, user = stored.task, stored.annotator
+        stored.state = Annotation.State.WITHDRAWN
+        stored.withdrawn_because = reason[:500]
+        stored.version += 1
+        stored.save()
+        if not stored.surplus:
+            assignment.vacate(task, user, reason)
+            before = Content.of(stored)
+            labels_changed.send(sender=Annotation, task=task, annotator=user, before=before, after=None)
+    return stored
 
 
 def exposure_of(task: Task) -> dict[str, Any]:
@@ -146,6 +197,37 @@ def exposure_of(task: Task) -> dict[str, Any]:
         "position": task.position,
         "revealed": [],
     }
+
+
+def _check_complete(task: Task, content: Content) -> None:
+    missing = missing_parts(task, content)
+    if missing:
+        raise InvalidLabel(f"Still to answer: {', '.join(missing)}.")
+
+
+def _own(task: Task, user: User) -> Annotation:
+    """The user's annotation of the task, locked until the transaction ends."""
+    annotation = Annotation.objects.select_for_update().filter(task=task, annotator=user).first()
+    if annotation is None:
+        raise NoSeat("This task was not given to you: go back to the round and take the next task.")
+    return annotation
+
+
+def _store(annotation: Annotation, content: Content, token: str) -> None:
+    """Write the content into the annotation as its next version."""
+    annotation.score = content.score
+    annotation.preference = content.preference
+    annotation.effect = content.effect
+    annotation.comment = content.comment
+    annotation.active_seconds = max(annotation.active_seconds, content.active_seconds)
+    annotation.version += 1
+    annotation.last_token = token
+    annotation.save()
+    annotation.answers.all().delete()
+    Answer.objects.bulk_create(
+        Answer(annotation=annotation, question_id=question, value=value)
+        for question, value in sorted(content.answers.items())
+    )
 
 
 def _take_seat(annotation: Annotation) -> None:

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import Min, Q
 
 from annotate.models import Checklist
+from judging import moves
 from judging.client import Reply
 from judging.faults import CallFailed
 from judging.models import Call, Judge, Run, Verdict
@@ -218,3 +219,4 @@ def _store(call: Call, outcomes: list[Outcome]) -> None:
         )
         for outcome in outcomes
     )
+    moves.settled(call)

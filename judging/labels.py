@@ -1,31 +1,44 @@
 """The one place where annotations and verdicts become reliability data: (unit, rater, value).
 
-A unit is a response id for the score, and a pair (response id, question id) for the answers. An answer or a
-score that is not there is never replaced by a value: the unit stays in the data and counts as missing.
+A unit is a response id for the score, a pair (response id, other response id) for the preference, and a pair
+(response id, question id) for the answers. A label that is not there is never replaced by a value: the unit stays in
+the data and counts as missing.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
-from annotate.models import Annotation, Answer, Question, Round, Task
+from django.db.models import Count, QuerySet
+
+from annotate.models import Annotation, Answer, Question, Round, Task, User
 from judging.agreement import Histogram, Label, Value
 from judging.models import Call, Run, Verdict
 
 ANSWERS: tuple[Value, ...] = ("yes", "no", "na")
 READ_ANSWERS = frozenset({Verdict.State.YES, Verdict.State.NO, Verdict.State.NA})
+PREFERENCES = range(1, 6)
+REPLY_FIELDS = (
+    "pk",
+    "response_id",
+    "question_id",
+    "verdicts__question_id",
+    "state",
+    "verdicts__state",
+    "verdicts__score",
+)
 PENDING = frozenset({Call.State.PLANNED, Call.State.LEASED})
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """What is labelled: the score, one question (by id), or all questions pooled."""
+    """What is labelled: the score, the preference, one question (by id), or all questions pooled."""
 
-    kind: Literal["score", "question", "questions"]
+    kind: Literal["score", "preference", "question", "questions"]
     question: int | None = None
 
     def __post_init__(self) -> None:
@@ -34,11 +47,16 @@ class Facet:
 
     @property
     def level(self) -> Literal["ordinal", "nominal"]:
-        """The level of measurement: scores are ordered, answers are not."""
-        return "ordinal" if self.kind == "score" else "nominal"
+        """The level of measurement: scores and preferences are ordered, answers are not."""
+        return "ordinal" if self.numeric else "nominal"
+
+    @property
+    def numeric(self) -> bool:
+        return self.kind in ("score", "preference")
 
 
 SCORE = Facet("score")
+PREFERENCE = Facet("preference")
 QUESTIONS = Facet("questions")
 
 
@@ -46,22 +64,28 @@ QUESTIONS = Facet("questions")
 class Labels:
     """Reliability data of one facet.
 
-    labels      at most one for each unit and rater
-    domain      all values that can occur, in order
-    units       units that were to be labelled, with or without a label
-    simulated   labels that were made by simulated annotators
-    gaps        units of a judge without a value, by reason: pending, failed, unreadable, tied
+    labels          at most one for each unit and rater
+    domain          all values that can occur, in order
+    units           units that were to be labelled, with or without a label
+    simulated_on    by unit, how many of its labels simulated annotators made
+    left_out        units of a judge without a value, with the reason: pending, failed, unreadable, tied
     """
 
     labels: Sequence[Label]
     domain: tuple[Value, ...]
     units: int
-    simulated: int = 0
-    gaps: Mapping[str, int] = field(default_factory=dict)
+    simulated_on: Mapping[Hashable, int] = field(default_factory=dict)
+    left_out: Mapping[Hashable, str] = field(default_factory=dict)
 
     @property
-    def raters(self) -> int:
-        return len({label.rater for label in self.labels})
+    def simulated(self) -> int:
+        """Labels that were made by simulated annotators."""
+        return sum(self.simulated_on.values())
+
+    @property
+    def gaps(self) -> dict[str, int]:
+        """Units of a judge without a value, by reason."""
+        return dict(Counter(self.left_out.values()))
 
     def histogram(self) -> Histogram:
         """Count patterns; the units without any label are in it too, so that they count as missing."""
@@ -78,32 +102,29 @@ class Labels:
             units.setdefault(label.unit, []).append(label.value)
         return units
 
-    def by_question(self) -> dict[int, list[Label]]:
-        """The labels of every question, where the units are pairs of response and question."""
-        questions: dict[int, list[Label]] = {}
-        for label in self.labels:
-            if isinstance(label.unit, tuple):
-                questions.setdefault(label.unit[1], []).append(label)
-        return questions
-
 
 def facets_of(round: Round) -> list[Facet]:
-    """The score, then the pooled questions and every question where the round uses checklists."""
+    """The score, or the preference where pairs are labelled; then, where the round uses checklists, the pooled
+    questions and every question."""
+    whole = PREFERENCE if Task.objects.filter(round=round, other__isnull=False).exists() else SCORE
     if not round.uses_checklist:
-        return [SCORE]
-    questions = Question.objects.filter(checklist__in=Task.objects.filter(round=round).values("checklist"))
-    return [
-        SCORE,
-        QUESTIONS,
-        *(Facet("question", question) for question in questions.values_list("pk", flat=True)),
-    ]
+        return [whole]
+    return [whole, QUESTIONS, *(Facet("question", question) for question in asked_of(round))]
+
+
+def asked_of(round: Round) -> dict[int, int]:
+    """Of how many units every question of the round is asked, by question id; in the order of items."""
+    questions = Question.objects.filter(checklist__tasks__round=round).annotate(asked=Count("checklist__tasks"))
+    ordered = questions.order_by("checklist__item", "checklist", "position")
+    return dict(ordered.values_list("pk", "asked"))
 
 
 def people_labels(round: Round, facet: Facet) -> Labels:
     """What people said in a round: submitted annotations that hold a seat, and nothing else."""
-    if facet.kind == "score":
-        return _people_scores(round)
-    answers = Answer.objects.filter(annotation__in=Annotation.objects.counted(round))
+    counted = Annotation.objects.counted(round)
+    if facet.numeric:
+        return _people_numbers(round, facet, counted)
+    answers = Answer.objects.filter(annotation__in=counted)
     asked = Question.objects.filter(checklist__tasks__round=round)  # one row for each task and question
     if facet.question is not None:
         answers = answers.filter(question=facet.question)
@@ -116,27 +137,69 @@ def people_labels(round: Round, facet: Facet) -> Labels:
         "annotation__annotator__is_simulated",
     )
     labels = []
-    simulated = 0
+    simulated: Counter[Hashable] = Counter()
     for response, question, annotator, value, is_simulated in rows:
         labels.append(Label((response, question), annotator, value))
-        simulated += is_simulated
+        if is_simulated:
+            simulated[response, question] += 1
     return Labels(labels, ANSWERS, asked.count(), simulated)
 
 
-def _people_scores(round: Round) -> Labels:
+def _people_numbers(round: Round, facet: Facet, counted: QuerySet[Annotation]) -> Labels:
+    paired = facet == PREFERENCE
     rows = (
-        Annotation.objects.counted(round)
+        counted.filter(task__other__isnull=not paired)
         .order_by()
-        .values_list("task__response_id", "annotator_id", "score", "annotator__is_simulated")
+        .values_list("task__response_id", "task__other_id", "annotator_id", facet.kind, "annotator__is_simulated")
     )
     labels = []
-    simulated = 0
-    for response, annotator, score, is_simulated in rows:
-        if score is not None:
-            labels.append(Label(response, annotator, float(score)))
-            simulated += is_simulated
-    units = Task.objects.filter(round=round, response__isnull=False).count()
-    return Labels(labels, _scores(round, labels), units, simulated)
+    simulated: Counter[Hashable] = Counter()
+    for response, other, annotator, value, is_simulated in rows:
+        if value is not None:
+            unit = (response, other) if paired else response
+            labels.append(Label(unit, annotator, float(value)))
+            if is_simulated:
+                simulated[unit] += 1
+    units = Task.objects.filter(round=round, response__isnull=False, other__isnull=not paired).count()
+    return Labels(labels, domain_of(round, facet, {float(label.value) for label in labels}), units, simulated)
+
+
+class Said(NamedTuple):
+    """The labels of one unit: their values, and how many of them simulated annotators made."""
+
+    values: tuple[Value, ...] = ()
+    simulated: int = 0
+
+    def and_also(self, value: Value | None, *, is_simulated: bool) -> Said:
+        """With one more label, where there is one."""
+        if value is None:
+            return self
+        return Said((*self.values, value), self.simulated + is_simulated)
+
+
+def task_labels(tasks: QuerySet[Task], *, without: User | None = None, answers: bool = True) -> dict[Facet, Said]:
+    """What people said about one task (a queryset of one), by facet: the score, the preference and every question.
+
+    `without` leaves out one annotator; `answers=False` reads none. At most two queries.
+    """
+    counted = Annotation.objects.counted().filter(task__in=tasks)
+    if without is not None:
+        counted = counted.exclude(annotator=without)
+    said: defaultdict[Facet, Said] = defaultdict(Said)
+    for score, preference, is_simulated in counted.order_by().values_list(
+        "score", "preference", "annotator__is_simulated"
+    ):
+        for facet, value in ((SCORE, score), (PREFERENCE, preference)):
+            number = None if value is None else float(value)
+            said[facet] = said[facet].and_also(number, is_simulated=is_simulated)
+    if answers and said:
+        rows = Answer.objects.filter(annotation__in=counted).order_by()
+        for question, answer, is_simulated in rows.values_list(
+            "question_id", "value", "annotation__annotator__is_simulated"
+        ):
+            facet = Facet("question", question)
+            said[facet] = said[facet].and_also(answer, is_simulated=is_simulated)
+    return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +220,12 @@ def run_labels(run: Run, facet: Facet) -> Labels:
     Answers: the majority of the repeats; an even split gives no value. Scores: the mean of the repeats,
     rounded half up. Repeats that could not be read are left out of both.
     """
-    return _reduced(run, facet, _replies(run))
+    return _reduced(run, facet, replies_to(run.calls.all()))
 
 
 def labels_by_facet(run: Run) -> dict[Facet, Labels]:
     """The labels of the score and of the pooled questions, as far as the run asks for them. One query."""
-    replies = _replies(run)
+    replies = replies_to(run.calls.all())
     found = {}
     if any(question is None for _, question in replies):
         found[SCORE] = _reduced(run, SCORE, replies)
@@ -186,42 +249,64 @@ def rounded_mean(values: Sequence[float]) -> float:
 
 def reduced(facet: Facet, values: Sequence[Value]) -> Value | None:
     """Several labels of one unit as one value: the rounded mean of scores, the majority of answers."""
-    if facet.kind == "score":
+    if facet.numeric:
         return rounded_mean([float(value) for value in values]) if values else None
     return majority(values)
 
 
-def _replies(run: Run) -> Replies:
-    # Distinct units with all their repeats in one query; a call that has no verdict yet comes with None.
-    rows = run.calls.order_by("position", "verdicts__pk").values_list(
-        "response_id", "question_id", "verdicts__question_id", "state", "verdicts__state", "verdicts__score"
-    )
+def replies_to(calls: QuerySet[Call], *, before: Call | None = None) -> Replies:
+    """The repeats of every unit that these calls of one run ask about. One query.
+
+    A call that has no verdict yet comes with None, and so does the call `before`, as if it were not settled.
+    """
+    rows = calls.filter(response__isnull=False).order_by("position", "verdicts__pk")
+    return _by_unit(rows.values_list(*REPLY_FIELDS), before)
+
+
+def replies_by_run(calls: QuerySet[Call]) -> dict[int, Replies]:
+    """As `replies_to`, for calls of several runs, by run id. One query."""
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for run, *row in calls.filter(response__isnull=False).order_by().values_list("run_id", *REPLY_FIELDS):
+        found.setdefault(run, []).append(tuple(row))
+    return {run: _by_unit(rows) for run, rows in found.items()}
+
+
+def _by_unit(rows: Iterable[tuple[Any, ...]], before: Call | None = None) -> Replies:
     replies: Replies = {}
-    for response, asked, answered, call, verdict, score in rows:
-        if response is not None:
+    unsettled = before
+    for pk, response, asked, answered, call, verdict, score in rows:
+        if before is None or pk != before.pk:
             replies.setdefault((response, answered or asked), []).append(Reply(call, verdict, score))
+        elif unsettled is not None:
+            replies.setdefault((response, asked), []).append(Reply(Call.State.LEASED, None, None))
+            unsettled = None
     return replies
 
 
 def _reduced(run: Run, facet: Facet, replies: Replies) -> Labels:
     labels: list[Label] = []
-    gaps: Counter[str] = Counter()
+    left_out: dict[Hashable, str] = {}
     units = 0
     for (response, question), repeats in replies.items():
         if (question is None) != (facet.kind == "score") or facet.question not in (None, question):
             continue
         units += 1
-        values = _read_values(facet, repeats)
-        value = reduced(facet, values)
+        unit: Hashable = response if question is None else (response, question)
+        value, gap = outcome(repeats, scored=question is None)
         if value is None:
-            gaps[_gap(repeats, tied=bool(values))] += 1
+            left_out[unit] = gap
         else:
-            unit: Hashable = response if question is None else (response, question)
             labels.append(Label(unit, f"run {run.pk}", value))
-    domain = ANSWERS
-    if facet.kind == "score":
-        domain = _scores(run.round, labels)
-    return Labels(labels, domain, units, gaps=dict(gaps))
+    domain = domain_of(run.round, facet, {label.value for label in labels})
+    return Labels(labels, domain, units, left_out=left_out)
+
+
+def outcome(repeats: Sequence[Reply], *, scored: bool) -> tuple[Value | None, str]:
+    """The repeats of one unit as one value; or None, and why there is none."""
+    facet = SCORE if scored else QUESTIONS
+    values = _read_values(facet, repeats)
+    value = reduced(facet, values)
+    return value, "" if value is not None else _gap(repeats, tied=bool(values))
 
 
 def _read_values(facet: Facet, repeats: Sequence[Reply]) -> list[Value]:
@@ -240,7 +325,10 @@ def _gap(repeats: Sequence[Reply], *, tied: bool) -> str:
     return "unreadable"
 
 
-def _scores(round: Round | None, labels: Iterable[Label]) -> tuple[Value, ...]:
-    """The scores of the round's scale, and any other that occurs."""
-    scale = {float(score) for score in round.scores} if round is not None else set()
-    return tuple(sorted(scale | {float(label.value) for label in labels}))
+def domain_of(round: Round | None, facet: Facet, found: Iterable[Value]) -> tuple[Value, ...]:
+    """All values that can occur, in order: answers; or the scores of the round's scale, and any other number that
+    was found (a judge may leave the scale)."""
+    if not facet.numeric:
+        return ANSWERS
+    scale: Iterable[int] = PREFERENCES if facet == PREFERENCE else round.scores if round is not None else ()
+    return tuple(sorted({float(score) for score in scale} | {float(value) for value in found}))

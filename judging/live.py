@@ -1,7 +1,7 @@
 """Agreement of a round as it stands now: among people, and of every judging run with the people.
 
-Everything is read from histograms of count patterns, so no figure depends on the order in which labels came.
-Machine raters never enter a figure about people.
+Everything is read from cells (see `judging.cells`), so it costs the number of patterns, not of labels, and no figure
+depends on the order in which labels came. Machine raters never enter a figure about people.
 """
 
 from __future__ import annotations
@@ -12,21 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.conf import settings
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import QuerySet
 
-from annotate.models import Annotation, Question, Round
-from judging.agreement import Figure, Histogram, Label, alpha_with_interval, percent_agreement, prevalence
-from judging.labels import (
-    QUESTIONS,
-    SCORE,
-    Facet,
-    Labels,
-    labels_by_facet,
-    people_labels,
-    reduced,
-    run_labels,
-)
-from judging.models import Call, Run, Verdict
+from annotate.models import Question, Round
+from judging.agreement import Figure, Histogram, Value, alpha_with_interval, percent_agreement, prevalence
+from judging.cells import Place, by_series, key_of, read, values_of
+from judging.labels import QUESTIONS, Facet, domain_of, reduced
+from judging.models import Cell, Ledger, Run, Series, Snapshot
 
 SHOWN_QUESTIONS = 20
 TENTATIVE = 0.667
@@ -47,7 +39,6 @@ class Agreement:
     """Agreement of several raters on one facet: among people, or of a judge with the people.
 
     labels, simulated   all labels of people, and how many of them simulated annotators made
-    raters              people who labelled
     gaps                units left out, by reason (a key of `GAPS`); only for a judge
     """
 
@@ -56,12 +47,11 @@ class Agreement:
     percent: Figure
     labels: int
     simulated: int
-    raters: int
     gaps: Sequence[tuple[str, int]] = ()
 
     @property
     def title(self) -> str:
-        return "Scores" if self.facet.kind == "score" else "Answers"
+        return {"score": "Scores", "preference": "Preferences"}.get(self.facet.kind, "Answers")
 
     @property
     def gaps_in_words(self) -> list[tuple[str, int]]:
@@ -122,48 +112,49 @@ class Panel:
 
 
 def version(round: Round) -> str:
-    """A string that changes whenever the panel does: four small queries, no label is read."""
-    annotations = Annotation.objects.counted(round).aggregate(
-        n=Count("pk"), newest=Max("pk"), versions=Sum("version"), saved=Max("saved_at")
-    )
-    verdicts = Verdict.objects.filter(run__round=round).aggregate(n=Count("pk"), newest=Max("pk"))
-    calls = Call.objects.filter(run__round=round).order_by("run", "state")
-    runs = Run.objects.filter(round=round).order_by("pk").values_list("pk", "state", "judge__name")
+    """A string that changes whenever the panel does: three small queries, no cell is read."""
     state = (
         settings.VERSION,
         round.pk,
         round.state,
-        tuple(annotations.values()),
-        tuple(verdicts.values()),
-        list(calls.values_list("run", "state").annotate(n=Count("pk"))),
-        list(runs),
+        Ledger.objects.filter(round=round).values_list("revision", flat=True).first(),
+        list(_runs(round).order_by("pk").values_list("pk", "state", "judge__name", "judge__is_weak")),
+        Snapshot.objects.filter(round=round).order_by("-pk").values_list("pk", flat=True).first(),
     )
     return hashlib.sha256(repr(state).encode()).hexdigest()[:32]
 
 
 def histogram(round: Round, facet: Facet, run: Run | None = None) -> Histogram:
     """Count patterns of a facet: of the people's labels, or, with a run, of two raters: the judge, and the
-    people's consensus (the majority of answers, the rounded mean of scores)."""
-    people = people_labels(round, facet)
-    if run is None:
-        return people.histogram()
-    return _joint(facet, people, run_labels(run, facet))[0]
+    people's consensus (the majority of answers, the rounded mean of scores).
+
+    For a run the facet is the score or all questions; single questions are not kept beside judges.
+    """
+    series = Series.objects.filter(round=round, run=run, kind=facet.kind, question=facet.question)
+    found = sum(_contents(series).values(), Counter[Place]())
+    return _people(round, facet, found) if run is None else _joint(round, facet, found)[0]
 
 
 def panel(round: Round, *, all_questions: bool = False) -> Panel:
-    """The panel of a round: five queries, and one for each of its judging runs."""
-    labels = {SCORE: people_labels(round, SCORE)}
+    """The panel of a round: six queries, whatever it holds."""
+    runs = {run.pk: run for run in _runs(round)}
+    wanted = Series.objects.filter(round=round, question=None)
+    series = {key_of(row): row.pk for row in wanted if row.run_id is None or row.run_id in runs}
+    contents = _contents(wanted)
+    people = [
+        _among_people(round, key.facet, contents.get(pk, Counter())) for key, pk in series.items() if key.run is None
+    ]
+    labelled = {part.facet: part for part in people}
+    judges = [
+        JudgeRow(runs[key.run], _with_judge(round, key.facet, contents[pk], labelled.get(key.facet)))
+        for key, pk in sorted(series.items(), key=lambda pair: -(pair[0].run or 0))
+        if key.run is not None and pk in contents
+    ]
     rows: list[QuestionRow] = []
     count = 0
-    if round.uses_checklist:
-        labels[QUESTIONS] = people_labels(round, QUESTIONS)
-        rows, count = _question_rows(round, labels[QUESTIONS], None if all_questions else SHOWN_QUESTIONS)
-    judges = []
-    for run in _runs(round):
-        for facet, machine in labels_by_facet(run).items():
-            people = labels.get(facet) or Labels([], machine.domain, 0)
-            judges.append(JudgeRow(run, _with_judge(facet, people, machine)))
-    return Panel([_among_people(facet, found) for facet, found in labels.items()], rows, count, judges)
+    if QUESTIONS in labelled:
+        rows, count = _question_rows(round, None if all_questions else SHOWN_QUESTIONS)
+    return Panel(people, rows, count, judges)
 
 
 def standing(alpha: Figure) -> str:
@@ -187,100 +178,118 @@ def _runs(round: Round) -> QuerySet[Run]:
     return Run.objects.filter(round=round, kind=Run.Kind.JUDGING, state__in=shown).select_related("judge")
 
 
-def _among_people(facet: Facet, labels: Labels) -> Agreement:
-    found = labels.histogram()
+def _contents(series: QuerySet[Series]) -> dict[int, Counter[Place]]:
+    return by_series(Cell.objects.filter(series__in=series.order_by()))
+
+
+def _people(round: Round, facet: Facet, contents: Counter[Place]) -> Histogram:
+    """The labels of people; of a series of a run, the labels beside the judge's."""
+    said: Counter[tuple[tuple[Value, int], ...]] = Counter()
+    for place, units in contents.items():
+        said[tuple(values_of(place.pattern, facet).items())] += units
+    domain = domain_of(round, facet, (value for counts in said for value, _ in counts))
+    histogram = Histogram(domain)
+    for counts, units in said.items():
+        given = dict(counts)
+        histogram.add([given.get(value, 0) for value in domain], units)
+    return histogram
+
+
+def _among_people(round: Round, facet: Facet, contents: Counter[Place]) -> Agreement:
+    found = _people(round, facet, contents)
     return Agreement(
         facet=facet,
         alpha=alpha_with_interval(found, facet.level),
         percent=percent_agreement(found),
-        labels=len(labels.labels),
-        simulated=labels.simulated,
-        raters=labels.raters,
+        labels=sum(sum(pattern) * units for pattern, units in found.patterns.items()),
+        simulated=sum(place.simulated * units for place, units in contents.items()),
     )
 
 
-def _with_judge(facet: Facet, people: Labels, machine: Labels) -> Agreement:
-    found, gaps = _joint(facet, people, machine)
+def _with_judge(round: Round, facet: Facet, contents: Counter[Place], people: Agreement | None) -> Agreement:
+    found, gaps = _joint(round, facet, contents)
     alpha, percent = alpha_with_interval(found, facet.level), percent_agreement(found)
+    labels = people.labels if people else 0
     if not found.n_units:
-        reason = _why_nothing_to_compare(facet, people, machine)
+        judged = any(place.judge not in GAPS for place in contents)
+        reason = _why_nothing_to_compare(facet, labels, judged=judged)
         alpha, percent = replace(alpha, reason=reason), replace(percent, reason=reason)
     return Agreement(
         facet=facet,
         alpha=alpha,
         percent=percent,
-        labels=len(people.labels),
-        simulated=people.simulated,
-        raters=people.raters,
+        labels=labels,
+        simulated=people.simulated if people else 0,
         gaps=[(name, gaps[name]) for name in GAPS if gaps[name]],
     )
 
 
-def _joint(facet: Facet, people: Labels, machine: Labels) -> tuple[Histogram, Counter[str]]:
+def _joint(round: Round, facet: Facet, contents: Counter[Place]) -> tuple[Histogram, Counter[str]]:
     """The people's consensus and the judge as two raters, and why units of the run are left out.
 
     A unit left out is counted once: under the judge's reason where it has one, else under the people's.
     """
-    labelled = people.by_unit()
-    gaps = Counter(machine.gaps)
-    pairs: list[Label] = []
-    for unit, _, value in machine.labels:
-        consensus = reduced(facet, labelled.get(unit, []))
+    gaps: Counter[str] = Counter()
+    pairs: Counter[tuple[Value, Value]] = Counter()
+    occurring: set[Value] = set()
+    for place, units in contents.items():
+        said = values_of(place.pattern, facet)
+        occurring |= said.keys()
+        if place.judge in GAPS:
+            gaps[place.judge] += units
+            continue
+        consensus = reduced(facet, [value for value, number in said.items() for _ in range(number)])
         if consensus is None:
-            gaps["people_tied" if unit in labelled else "people"] += 1
+            gaps["people_tied" if said else "people"] += units
         else:
-            pairs += [Label(unit, "people", consensus), Label(unit, "judge", value)]
-    domain = tuple(sorted({*people.domain, *machine.domain})) if facet.kind == "score" else people.domain
-    compared = Histogram.from_labels(pairs, domain)
+            pairs[consensus, read(place.judge, facet)] += units
+        occurring.add(read(place.judge, facet))
+    domain = domain_of(round, facet, occurring | {consensus for consensus, _ in pairs})
+    compared = Histogram(domain)
+    for (consensus, judge), units in pairs.items():
+        compared.add([(value == consensus) + (value == judge) for value in domain], units)
     if gaps:
-        compared.add((0,) * len(domain), sum(gaps.values()))
+        compared.add((0,) * len(domain), gaps.total())
     return compared, gaps
 
 
-def _why_nothing_to_compare(facet: Facet, people: Labels, machine: Labels) -> str:
+def _why_nothing_to_compare(facet: Facet, labels: int, *, judged: bool) -> str:
     what = "score" if facet.kind == "score" else "answer"
-    if not people.labels:
+    if not labels:
         return f"Undefined: no person has given a{'n' if what == 'answer' else ''} {what} yet."
-    if not machine.labels:
+    if not judged:
         return f"Undefined: the judge has no readable {what} yet."
     return "Undefined: no unit has both a consensus of people and a value of the judge."
 
 
-def _question_rows(round: Round, labels: Labels, most: int | None) -> tuple[list[QuestionRow], int]:
-    """The rows of the questions on which people agree least, and how many questions there are. One query."""
-    questions = (
-        Question.objects.filter(checklist__tasks__round=round)
-        .annotate(asked=Count("checklist__tasks"))
-        .order_by("checklist__item", "checklist", "position")
-        .values_list(
-            "pk",
-            "text",
-            "checklist__item__language",
-            "checklist__item",
-            "checklist__item__external_id",
-            "position",
-            "asked",
-        )
+def _question_rows(round: Round, most: int | None) -> tuple[list[QuestionRow], int]:
+    """The rows of the questions on which people agree least, and how many questions there are. Four queries.
+
+    Those with the same agreement stay in the order of their items, in which their series were made.
+    """
+    everything = Series.objects.filter(round=round, run=None, kind=Series.Kind.QUESTION)
+    ordered = everything.order_by("observed", "pk")
+    chosen = dict(ordered.values_list("pk", "question")[:most])
+    questions = Question.objects.select_related("checklist__item").only(
+        "text", "position", "checklist__item__language", "checklist__item__external_id"
     )
-    said = labels.by_question()
-    found = []
-    for pk, text, language, item, external_id, position, asked in questions:
-        patterns = Labels(said.get(pk, []), labels.domain, asked).histogram()
-        found.append((patterns, (pk, text, language, item, external_id, position)))
-    # Sorting is stable, so questions with the same agreement stay in the order of their items.
-    found.sort(key=lambda row: _observed(row[0]))
-    return [
-        QuestionRow(
-            *facts,
-            alpha=alpha_with_interval(patterns, "nominal"),
-            percent=percent_agreement(patterns),
-            yes=prevalence(patterns).get("yes"),
+    texts = {row.pk: row for row in questions.filter(series__in=chosen if most else everything)}
+    contents = _contents(Series.objects.filter(pk__in=chosen) if most else everything)
+    rows = []
+    for pk, question in chosen.items():
+        asked = texts[question]
+        patterns = _people(round, QUESTIONS, contents.get(pk, Counter()))
+        rows.append(
+            QuestionRow(
+                pk=asked.pk,
+                text=asked.text,
+                language=asked.checklist.item.language,
+                item=asked.checklist.item_id,
+                external_id=asked.checklist.item.external_id,
+                position=asked.position,
+                alpha=alpha_with_interval(patterns, "nominal"),
+                percent=percent_agreement(patterns),
+                yes=prevalence(patterns).get("yes"),
+            )
         )
-        for patterns, facts in found[:most]
-    ], len(found)
-
-
-def _observed(patterns: Histogram) -> float:
-    """Percent agreement to sort by; questions without pairable labels come last."""
-    value = percent_agreement(patterns).value
-    return 2.0 if value is None else value
+    return rows, everything.count() if most else len(rows)

@@ -10,6 +10,7 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from annotate.models import Checklist, Item, Project, Round, User
+from judging import recount
 from judging.generators import POLICIES
 from judging.models import Call, Judge, Run, Verdict
 from judging.protocols import PROTOCOLS, Protocol, Unit
@@ -136,6 +137,7 @@ def retry_failed(run: Run) -> int:
             state=Call.State.PLANNED, error="", not_before=None, finished_at=None
         )
         running.update(state=Run.State.RUNNING, finished_at=None, pause_reason="", failing_since=None)
+        recount.rebuild_run(run)
         ring(run.pk)
     run.refresh_from_db()
     return planned
@@ -206,6 +208,7 @@ def _start(run: Run, calls: Iterator[Call]) -> Run:
 
         if not Call.objects.bulk_create(placed(), batch_size=BATCH):
             raise PlanError("There is nothing to judge: the checklists of this round have no questions.")
+        recount.rebuild_run(run)
         ring(run.pk)
     return run
 

@@ -23,6 +23,7 @@ class Annotation(models.Model):
     class State(models.TextChoices):
         DRAFT = "draft", "Draft"
         SUBMITTED = "submitted", "Submitted"
+        WITHDRAWN = "withdrawn", "Withdrawn"  # kept, and counted nowhere
 
     class Effect(models.TextChoices):
         """Whether the checklist made scoring easier (Cook et al. 2024, TICK, appendix H.4)."""
@@ -49,6 +50,7 @@ class Annotation(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     saved_at = models.DateTimeField(auto_now=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_because = models.CharField(max_length=500, blank=True)
 
     objects = AnnotationQuerySet.as_manager()
 
@@ -57,13 +59,16 @@ class Annotation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["task", "annotator"], name="annotation_once_per_annotator"),
             models.CheckConstraint(
-                condition=~Q(state="submitted") | Q(submitted_at__isnull=False),
+                condition=Q(state="draft") | Q(submitted_at__isnull=False),
                 name="annotation_submission_dated",
             ),
             # With one annotation a seat and N seats a task, no task can count more than N annotations.
             models.CheckConstraint(
                 condition=~Q(state="submitted") | Q(surplus=True) | Q(assignment__isnull=False),
                 name="annotation_counted_holds_seat",
+            ),
+            models.CheckConstraint(
+                condition=Q(withdrawn_because="") | Q(state="withdrawn"), name="annotation_reason_of_withdrawal"
             ),
             models.CheckConstraint(
                 condition=Q(preference=None) | Q(preference__gte=1, preference__lte=5),

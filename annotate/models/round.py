@@ -14,6 +14,7 @@ from annotate.models.checklist import Checklist
 from annotate.models.item import Item, Response
 from annotate.models.project import Project, Scale
 from annotate.models.user import User
+from annotate.signals import round_opened
 
 
 class RoundQuerySet(models.QuerySet["Round"]):
@@ -135,7 +136,8 @@ class Round(Scale):
                 (Assignment(task=task, seat=seat) for task in tasks for seat in range(1, self.overlap + 1)),
                 batch_size=5000,
             )
-        self.refresh_from_db()
+            self.refresh_from_db()
+            round_opened.send(sender=Round, round=self)
         return len(tasks)
 
     def close(self) -> None:
@@ -235,10 +237,10 @@ class Task(models.Model):
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def claimable(self, round: Round, user: Any, now: datetime.datetime) -> AssignmentQuerySet:
         """Seats of an open round that `user` could take: free, or held under a lease that ran out, of tasks that
-        the user has no seat of and has submitted nothing about."""
+        the user has no seat of and has submitted nothing about, withdrawn or not."""
         seen = Assignment.objects.filter(task=models.OuterRef("task"), annotator=user)
         said = Task.objects.filter(
-            pk=models.OuterRef("task"), annotations__annotator=user, annotations__state="submitted"
+            pk=models.OuterRef("task"), annotations__annotator=user, annotations__state__in=["submitted", "withdrawn"]
         )
         return (
             self.filter(task__round=round, task__round__state=Round.State.OPEN)

@@ -51,7 +51,7 @@ def task(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         return redirect("annotate", project.slug, found.round_id)
     if request.method == "POST":
         return _act(request, project, found, annotation)
-    if annotation.state == Annotation.State.SUBMITTED:
+    if annotation.state != Annotation.State.DRAFT:
         messages.info(request, "You have submitted that task already. This is your next one.")
         return redirect("annotate", project.slug, found.round_id)
     assignment.renew(found, request.user)

@@ -145,7 +145,6 @@ class AgreementSerializer(serializers.Serializer[Any]):
     percent = FigureSerializer()
     labels = serializers.IntegerField()
     simulated = serializers.IntegerField(help_text="So many of the labels were made by simulated annotators.")
-    raters = serializers.IntegerField()
     gaps = serializers.SerializerMethodField(help_text="Numbers of units that a comparison leaves out, by reason.")
 
     def get_gaps(self, agreement: Agreement) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from judging.models.heartbeat import Heartbeat
 from judging.models.judge import Judge
+from judging.models.live import Cell, Ledger, Series, Snapshot
 from judging.models.run import Call, Run, Verdict
 
-__all__ = ["Call", "Heartbeat", "Judge", "Run", "Verdict"]
+__all__ = ["Call", "Cell", "Heartbeat", "Judge", "Ledger", "Run", "Series", "Snapshot", "Verdict"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotate.models import Response, Round
+from judging import recount
 from judging.models import Call, Run, Verdict
 from tests import build
 
@@ -22,9 +23,13 @@ def call(run: Run, response: Response, **fields: Any) -> Call:
     if fields.get("question"):
         fields.setdefault("checklist", fields["question"].checklist)
     position = run.calls.count() + 1
-    return Call.objects.create(run=run, position=position, item=response.item, response=response, **fields)
+    made = Call.objects.create(run=run, position=position, item=response.item, response=response, **fields)
+    recount.rebuild_run(run)
+    return made
 
 
 def verdict(run: Run, response: Response, state: str, *, repeat: int = 1, **fields: Any) -> Verdict:
     asked = call(run, response, question=fields.get("question"), repeat=repeat)
-    return Verdict.objects.create(run=run, call=asked, response=response, state=state, repeat=repeat, **fields)
+    made = Verdict.objects.create(run=run, call=asked, response=response, state=state, repeat=repeat, **fields)
+    recount.rebuild_run(run)
+    return made

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from annotate.models import Project, Round, User
+from judging import recount
 from judging.models import Call, Judge, Run, Verdict
 from tests import build
 
@@ -135,6 +136,7 @@ def answered(run: Run, *states: str) -> None:
         Call.objects.filter(pk=call.pk).update(state=Call.State.DONE, reply=f"I say {state}.")
         assert call.response is not None
         Verdict.objects.create(run=run, call=call, response=call.response, question=call.question, state=state)
+    recount.rebuild_run(run)
 
 
 def test_verdicts_carry_their_reply_and_nothing_unread_becomes_a_value(
@@ -159,7 +161,7 @@ def test_agreement_of_people_questions_and_judges(
     answered(run, "yes", "unparsed")
     panel = get(as_bob, f"rounds/{round.pk}/agreement/")
     scores, answers = panel["people"]
-    assert (scores["facet"], scores["labels"], scores["raters"], scores["simulated"]) == ("score", 2, 2, 0)
+    assert (scores["facet"], scores["labels"], scores["simulated"]) == ("score", 2, 0)
     assert scores["percent"]["value"] == 0
     assert answers["percent"]["value"] == 1
     assert answers["alpha"]["value"] is None

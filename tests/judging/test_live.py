@@ -6,13 +6,19 @@ from typing import Any
 
 import krippendorff
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from annotate import labelling
+from annotate.labelling import Content
 from annotate.models import Annotation, Checklist, Project, Response, Role, Round, User
-from judging import live
+from judging import claims, live, runs
 from judging.agreement import Figure
 from judging.labels import QUESTIONS, SCORE, Facet
 from judging.live import standing
-from judging.models import Call, Run
+from judging.models import Call, Judge
+from judging.protocols import Outcome
 from tests import build
 from tests.judging.build_runs import call, run_of, verdict
 
@@ -210,19 +216,34 @@ def test_cancelled_runs_and_checklist_writing_are_not_shown(round: Round) -> Non
     assert live.panel(round).judges == []
 
 
-def test_the_panel_asks_no_query_for_a_question(
-    round: Round, people: list[User], django_assert_max_num_queries: Any
+def test_the_panel_asks_as_many_queries_whatever_it_holds(
+    round: Round, people: list[User], django_assert_num_queries: Any
 ) -> None:
-    label(round, people, [[1, 2, 3]] * 6)
-    run = run_of(round)
-    for response in Response.objects.all():
-        for question in response.item.checklists.get().questions.all():
-            verdict(run, response, "yes", question=question)
-
-    with django_assert_max_num_queries(7):
+    with django_assert_num_queries(7):
         live.panel(round)
-    with django_assert_max_num_queries(4):
+
+    label(round, people, [[1, 2, 3]] * 6)
+    for _ in range(2):
+        run = run_of(round)
+        for response in Response.objects.all():
+            for question in response.item.checklists.get().questions.all():
+                verdict(run, response, "yes", question=question)
+    with django_assert_num_queries(7):
+        assert len(live.panel(round).judges) == 2
+    with django_assert_num_queries(3):
         live.version(round)
+
+
+def test_the_panel_reads_no_label(round: Round, people: list[User]) -> None:
+    label(round, people, [[1, 2, 3]])
+    with CaptureQueriesContext(connection) as captured:
+        live.panel(round, all_questions=True)
+        live.version(round)
+
+    read = " ".join(query["sql"] for query in captured.captured_queries)
+    assert "judging_cell" in read
+    for table in ("annotate_annotation", "annotate_answer", "judging_verdict", "judging_call", "annotate_task"):
+        assert table not in read
 
 
 def test_the_histogram_of_one_question(round: Round, people: list[User]) -> None:
@@ -247,20 +268,25 @@ def test_the_version_changes_with_everything_that_the_panel_shows(round: Round, 
     assert live.version(round) == seen[0]
     label(round, people, [[3, 3, 3]])
     assert changed()
-    Annotation.objects.filter(annotator=people[0]).update(version=99)
+    stored = Annotation.objects.filter(annotator=people[0]).get()
+    answers = {answer.question_id: answer.value for answer in stored.answers.all()}
+    labelling.correct(stored.task, people[0], Content(4, answers, "none"), token="c", version=1)
     assert changed()
-    Annotation.objects.filter(annotator=people[1]).update(surplus=True)
+    labelling.withdraw(stored, "a test")
     assert changed()
     run = run_of(round)
     assert changed()
-    made = call(run, Response.objects.earliest("pk"), state="planned")
+    made = call(run, Response.objects.earliest("pk"), state="failed", error="No answer.")
     assert changed()
-    Call.objects.filter(pk=made.pk).update(state="failed", error="No answer.")
+    runs.retry_failed(run)
     assert changed()
-    verdict(run, Response.objects.earliest("pk"), "score", score=2)
+    claims.settle_verdicts(claims.claim(run, 1, timezone.now())[0], [Outcome("score", score=2)], timezone.now())
     assert changed()
-    Run.objects.filter(pk=run.pk).update(state="cancelled")
+    runs.cancel(run)
     assert changed()
+    assert Call.objects.get(pk=made.pk).state == "done"
+    Judge.objects.filter(pk=run.judge_id).update(name="Another name")
+    assert not changed()  # a cancelled run is not shown
 
 
 @pytest.mark.parametrize(

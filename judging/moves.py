@@ -1,0 +1,139 @@
+"""What happens moves cells: a person submits, corrects or withdraws; a judge's call is settled.
+
+Each move is part of the transaction that stores the label, and costs the same however many labels there are.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from annotate.labelling import Content
+from annotate.models import Annotation, Round, Task, User
+from annotate.signals import labels_changed, round_opened
+from judging import cells, recount
+from judging.agreement import Value
+from judging.cells import Drift, Key, Move, Place, pattern_of, shown
+from judging.labels import (
+    PREFERENCE,
+    QUESTIONS,
+    SCORE,
+    Facet,
+    Replies,
+    Reply,
+    Said,
+    outcome,
+    replies_by_run,
+    replies_to,
+    task_labels,
+)
+from judging.models import Call, Run, Series
+
+log = logging.getLogger(__name__)
+
+Find = Callable[[Mapping[Key, Series]], Iterator[Move]]
+
+
+def connect() -> None:
+    """Listen to the human side."""
+    labels_changed.connect(on_labels_changed, sender=Annotation, dispatch_uid="live agreement")
+    round_opened.connect(on_round_opened, sender=Round, dispatch_uid="live agreement")
+
+
+def on_round_opened(round: Round, **signal: Any) -> None:
+    """Write the cells of a round whose tasks were just made."""
+    recount.rebuild(round)
+
+
+def on_labels_changed(
+    task: Task, annotator: User, before: Content | None, after: Content | None, **signal: Any
+) -> None:
+    """One annotator's counted labels of one task changed: move its units, and theirs beside every judge."""
+    old, new = _said_in(before), _said_in(after)
+    touched = [facet for facet in sorted(old.keys() | new.keys(), key=str) if old.get(facet) != new.get(facet)]
+    questions = {facet.question for facet in touched if facet.question is not None}
+    if not touched:
+        return
+
+    def find(series: Mapping[Key, Series]) -> Iterator[Move]:
+        rest = task_labels(Task.objects.filter(pk=task.pk), without=annotator, answers=bool(questions))
+        replies = _replies_of_runs(task) if any(key.run for key in series) else {}
+        for facet in touched:
+            others = rest.get(facet, Said())
+            was = others.and_also(old.get(facet), is_simulated=annotator.is_simulated)
+            now = others.and_also(new.get(facet), is_simulated=annotator.is_simulated)
+            pooled = facet if facet.question is None else QUESTIONS
+            for key in dict.fromkeys((Key(facet), Key(pooled))):
+                yield Move(key, _place(was), _place(now))
+            for run, asked in replies.items():
+                repeats = asked.get((task.response_id or 0, facet.question))
+                if repeats and facet != PREFERENCE:
+                    judge = _judged(facet, repeats)
+                    yield Move(Key(pooled, run), _place(was, judge), _place(now, judge))
+
+    _carry_out(task.round, find, questions)
+
+
+def settled(call: Call) -> None:
+    """A call of a judge was answered or given up, and its verdicts are stored: move the units that it speaks of."""
+    run = call.run
+    if run.round is None or call.response_id is None or call.other_id is not None:
+        return
+
+    def find(series: Mapping[Key, Series]) -> Iterator[Move]:
+        about = Call.objects.filter(run=run, response=call.response, other=None)
+        after, before = replies_to(about), replies_to(about, before=call)
+        people = task_labels(Task.objects.filter(round=run.round, response=call.response, other=None))
+        for response, question in before.keys() | after.keys():
+            facet = SCORE if question is None else Facet("question", question)
+            said = people.get(facet, Said())
+            was, now = before.get((response, question)), after.get((response, question))
+            yield Move(
+                Key(facet if question is None else QUESTIONS, run.pk),
+                _place(said, _judged(facet, was)) if was else None,
+                _place(said, _judged(facet, now)) if now else None,
+            )
+
+    _carry_out(run.round, find, set())
+
+
+def _carry_out(round: Round, find: Find, questions: set[int]) -> None:
+    """Make the moves that `find` finds once the ledger is held; cells that turn out wrong are written anew."""
+    if not cells.hold(round.pk):
+        recount.rebuild(round)
+        return
+    wanted = Series.objects.filter(round=round, question=None) | Series.objects.filter(
+        round=round, question__in=questions
+    )
+    series = {cells.key_of(row): row for row in wanted}
+    try:
+        cells.apply(series, find(series))
+    except Drift as drift:
+        log.error("The live agreement of round %s was wrong and is computed anew. %s", round.pk, drift)
+        recount.rebuild(round)
+
+
+def _said_in(content: Content | None) -> dict[Facet, Value]:
+    if content is None:
+        return {}
+    said: dict[Facet, Value] = {Facet("question", question): value for question, value in content.answers.items()}
+    for facet, number in ((SCORE, content.score), (PREFERENCE, content.preference)):
+        if number is not None:
+            said[facet] = float(number)
+    return said
+
+
+def _replies_of_runs(task: Task) -> dict[int, Replies]:
+    """What every judging run of the round says about the response of the task, by run."""
+    calls = Call.objects.filter(run__round=task.round_id, run__kind=Run.Kind.JUDGING, other=None)
+    return replies_by_run(calls.filter(response=task.response_id))
+
+
+def _place(said: Said, judge: str = "") -> Place:
+    return Place(pattern_of(said.values), judge, said.simulated)
+
+
+def _judged(facet: Facet, repeats: list[Reply]) -> str:
+    value, gap = outcome(repeats, scored=facet == SCORE)
+    return gap if value is None else shown(value)
