@@ -10,8 +10,9 @@ install: $(VENV)/.runtime $(VENV)/.model
 demo: install
 	@CONCORD_DEMO=true $(BIN)/python manage.py demo
 
+# Tests of one file stay together: they share the browser, the broker or the packaged model.
 test: $(VENV)/.dev $(VENV)/.model
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -36,9 +36,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         warnings.warn(f"{len(mine)} BROWSER TESTS ARE SKIPPED: no Chromium was found.", stacklevel=1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    # Playwright keeps an event loop in this thread, which makes Django refuse its ordinary queries there.
+    # Playwright keeps an event loop in this thread, which makes Django refuse its ordinary queries there. It ends with
+    # the browser tests, because the tests of the engine start loops of their own.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
