@@ -280,6 +280,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "heartbeat": {"task": "judging.tasks.heartbeat", "schedule": 15.0, "options": {"expires": 30}},
     "sweep": {"task": "judging.tasks.sweep", "schedule": 20.0, "options": {"expires": 40}},
+    "snapshot": {"task": "judging.tasks.snapshot", "schedule": 60.0, "options": {"expires": 60}},
 }
 HEARTBEAT_MAX_AGE_SECONDS = 90
 

@@ -18,7 +18,7 @@ from annotate.models import Question, Round
 from judging.agreement import Figure, Histogram, Value, alpha_with_interval, percent_agreement, prevalence
 from judging.cells import Place, by_series, key_of, read, values_of
 from judging.labels import QUESTIONS, Facet, domain_of, reduced
-from judging.models import Cell, Ledger, Run, Series, Snapshot
+from judging.models import Cell, Ledger, Run, Series
 
 SHOWN_QUESTIONS = 20
 TENTATIVE = 0.667
@@ -95,12 +95,17 @@ class Panel:
     judges: Sequence[JudgeRow]
 
     @property
+    def alphas(self) -> dict[str, tuple[str, Figure]]:
+        """Every alpha with the words that stand beside it in a chart, under a name that stays the same."""
+        found = {f"people/{part.facet.kind}": (f"People, {part.title.lower()}", part.alpha) for part in self.people}
+        for row in self.judges:
+            words = f"{row.run.judge.name} and people, {row.agreement.title.lower()}"
+            found[f"run/{row.run.pk}/{row.agreement.facet.kind}"] = (words, row.agreement.alpha)
+        return found
+
+    @property
     def lines(self) -> list[tuple[str, Figure]]:
-        """Every alpha with the words that stand beside it in the chart."""
-        return [(f"People, {part.title.lower()}", part.alpha) for part in self.people] + [
-            (f"{row.run.judge.name} and people, {row.agreement.title.lower()}", row.agreement.alpha)
-            for row in self.judges
-        ]
+        return list(self.alphas.values())
 
     @property
     def labels(self) -> int:
@@ -112,14 +117,13 @@ class Panel:
 
 
 def version(round: Round) -> str:
-    """A string that changes whenever the panel does: three small queries, no cell is read."""
+    """A string that changes whenever the panel does: two small queries, no cell is read."""
     state = (
         settings.VERSION,
         round.pk,
         round.state,
         Ledger.objects.filter(round=round).values_list("revision", flat=True).first(),
         list(_runs(round).order_by("pk").values_list("pk", "state", "judge__name", "judge__is_weak")),
-        Snapshot.objects.filter(round=round).order_by("-pk").values_list("pk", flat=True).first(),
     )
     return hashlib.sha256(repr(state).encode()).hexdigest()[:32]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready
+from django.utils import timezone
 
-from judging import trial, work
+from judging import curves, trial, work
 from judging.models import Heartbeat
 
 RING_EXPIRES_SECONDS = 60  # a ring that waited longer is dropped; the sweeper rings again where it is needed
@@ -29,6 +30,12 @@ def sweep() -> None:
 def work_run(run_id: int) -> None:
     """Ask calls of one run for a while."""
     work.work(run_id)
+
+
+@shared_task
+def snapshot() -> None:
+    """Note the figures of rounds that moved, for their curves over time."""
+    curves.take(timezone.now())
 
 
 @shared_task

@@ -10,23 +10,28 @@ from django.views.decorators.http import require_safe
 
 from annotate.access import RESEARCH, MemberRequest, members
 from annotate.models import Project, Round
-from judging import live
+from judging import curves, live
 
 
 @require_safe
 @members(*RESEARCH)
 def agreement(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
-    """The page, or for htmx the panel alone: 304 without reading any label while nothing has changed."""
+    """The page, or for htmx the panel or the curve alone: 304 without reading any cell while nothing has changed."""
     round = get_object_or_404(Round, project=project, pk=pk)
+    if request.headers.get("HX-Request") and request.GET.get("part") == "curve":
+        return _curve(request, project, round)
     all_questions = request.GET.get("questions") == "all"
-    etag = f'"{live.version(round)}-{get_language()}-{"all" if all_questions else "worst"}"'
+    etag = _etag(f"{live.version(round)}-{'all' if all_questions else 'worst'}")
     is_poll = bool(request.headers.get("HX-Request"))
-    if is_poll and isinstance(get_conditional_response(request, etag=etag), HttpResponseNotModified):
+    if is_poll and _is_known(request, etag):
         return _fresh(HttpResponseNotModified(headers={"ETag": etag}))
+    panel = live.panel(round, all_questions=all_questions)
     context = {
         "project": project,
         "round": round,
-        "panel": live.panel(round, all_questions=all_questions),
+        "panel": panel,
+        "curve": None if is_poll else curves.curve(round, panel),
+        "curve_etag": "" if is_poll else _etag(curves.version(round)),
         "all_questions": all_questions,
         "etag": etag,
         "tentative": live.TENTATIVE,
@@ -36,6 +41,29 @@ def agreement(request: MemberRequest, project: Project, pk: int) -> HttpResponse
     if is_poll:
         response.headers["ETag"] = etag
     return _fresh(response)
+
+
+def _curve(request: MemberRequest, project: Project, round: Round) -> HttpResponse:
+    etag = _etag(curves.version(round))
+    if _is_known(request, etag):
+        return _fresh(HttpResponseNotModified(headers={"ETag": etag}))
+    context = {
+        "project": project,
+        "round": round,
+        "curve": curves.curve(round, live.panel(round)),
+        "curve_etag": etag,
+    }
+    response = render(request, "judging/agreement.html#curve", context)
+    response.headers["ETag"] = etag
+    return _fresh(response)
+
+
+def _etag(version: str) -> str:
+    return f'"{version}-{get_language()}"'
+
+
+def _is_known(request: MemberRequest, etag: str) -> bool:
+    return isinstance(get_conditional_response(request, etag=etag), HttpResponseNotModified)
 
 
 def _fresh(response: HttpResponse) -> HttpResponse:

@@ -29,7 +29,7 @@ def heard() -> Iterator[list[tuple[int | None, int | None]]]:
     changes: list[tuple[int | None, int | None]] = []
 
     def listen(before: Content | None, after: Content | None, **signal: Any) -> None:
-        changes.append((before and before.score, after and after.score))
+        changes.append((before.score if before else None, after.score if after else None))
 
     labels_changed.connect(listen)
     yield changes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import StringIO
 
 import pytest
@@ -78,7 +79,7 @@ def test_a_difference_is_named_and_repaired(round: Round) -> None:
 
 
 def test_every_kind_of_difference_is_found_and_repaired(round: Round) -> None:
-    damages = [
+    damages: list[Callable[[], object]] = [
         lambda: Annotation.objects.filter(score=4).update(score=5),
         lambda: Annotation.objects.filter(score=2).update(surplus=True),
         lambda: Cell.objects.filter(judge="yes").update(units=3),

@@ -230,7 +230,7 @@ def test_the_panel_asks_as_many_queries_whatever_it_holds(
                 verdict(run, response, "yes", question=question)
     with django_assert_num_queries(7):
         assert len(live.panel(round).judges) == 2
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(2):
         live.version(round)
 
 
