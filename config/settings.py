@@ -142,6 +142,7 @@ elif _database["ENGINE"] == "django.db.backends.postgresql":
     _database.setdefault("OPTIONS", {})["pool"] = {
         "min_size": 1,
         "max_size": whole("DATABASE_POOL_SIZE", 10, 1, 200),
+        "timeout": 10,  # seconds; a health check should not wait longer for a database that is down
     }
 else:
     raise ImproperlyConfigured("DATABASE_URL must start with sqlite:// or postgres://.")

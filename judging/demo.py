@@ -21,7 +21,7 @@ def set_up(project: Project) -> None:
             "model": "smollm2-135m-instruct",
             "is_weak": True,
             "concurrency": 2,
-            "max_tokens": 300,
+            "max_tokens": 200,
         },
     )
     if settings.OPENAI_API_KEY:
