@@ -8,15 +8,17 @@ people who finish a task at once cannot both miss each other, and nobody waits i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import QuerySet
 
 from annotate.models import Round
+from judging import statements
 from judging.agreement import Value
 from judging.labels import ANSWERS, QUESTIONS, Facet
-from judging.models import Cell, Ledger, Series
+from judging.models import Cell, Series
 
 BATCH = 2000
 
@@ -78,7 +80,7 @@ def hold(round_id: int) -> bool:
 
     False where the round has no ledger, because it was opened before there were any.
     """
-    return bool(Ledger.objects.filter(round=round_id).update(revision=F("revision") + 1))
+    return bool(statements.run(statements.RAISE_REVISION, [round_id]))
 
 
 def stored(round: Round) -> tuple[Contents, dict[Key, float]]:
@@ -161,41 +163,53 @@ class Move(NamedTuple):
     new: Place | None
 
 
-def apply(series: Mapping[Key, Series], moves: Iterable[Move]) -> None:
-    """Carry out moves of units, while the ledger is held. Three statements, or two where no question is touched.
+@dataclass
+class Row:
+    """A series as a move needs it."""
+
+    pk: int
+    is_question: bool
+    observed: float
+
+
+def rows_of(round_id: int, questions: Collection[int]) -> dict[Key, Row]:
+    """The series of a round, of single questions only these."""
+    statement = statements.SERIES.format(questions=statements.places(questions))
+    return {
+        Key(Facet(kind, question), run): Row(pk, question is not None, observed)
+        for pk, kind, question, run, observed in statements.rows(statement, [round_id, *questions])
+    }
+
+
+def apply(series: Mapping[Key, Row], moves: Iterable[Move]) -> None:
+    """Carry out moves of units, while the ledger is held. Two statements, and one more where the percent agreement of
+    a question changes.
 
     Raises Drift, with nothing written, where a unit is not where it should be or its series is missing.
     """
     deltas = _deltas(series, moves)
     if not deltas:
         return
-    present = _present(series, deltas)
+    asked = [row for row in series.values() if row.is_question and row.pk in deltas]
+    present = _present({row.pk for row in asked}, deltas)
+    changed: list[int | str] = []
     for pk, changes in deltas.items():
         for place, delta in changes.items():
             present[pk][place] += delta
             if present[pk][place] < 0:
                 raise Drift(f"Series {pk} has no unit with {place}.")
-    Cell.objects.bulk_create(
-        (
-            Cell(series_id=pk, units=present[pk][place], **place._asdict())
-            for pk, changes in deltas.items()
-            for place in changes
-        ),
-        update_conflicts=True,
-        unique_fields=["series", "pattern", "judge", "simulated"],
-        update_fields=["units"],
-    )
-    changed = []
-    for row in series.values():
-        if row.kind == Series.Kind.QUESTION and row.pk in deltas:
-            agreed = observed(present[row.pk])
-            if agreed != row.observed:
-                row.observed = agreed
-                changed.append(row)
-    Series.objects.bulk_update(changed, ["observed"])
+            changed += [pk, *place, present[pk][place]]
+    cells = statements.places(range(len(changed) // 5), "(%s, %s, %s, %s, %s)")
+    statements.run(statements.STORE_CELLS.format(rows=cells), changed)
+    agreed = {row.pk: observed(present[row.pk]) for row in asked}
+    moved = {row.pk: agreed[row.pk] for row in asked if agreed[row.pk] != row.observed}
+    if moved:
+        cases = " ".join("WHEN %s THEN %s" for _ in moved)
+        statement = statements.STORE_OBSERVED.format(cases=cases, ids=statements.places(moved))
+        statements.run(statement, [*(part for pair in moved.items() for part in pair), *moved])
 
 
-def _deltas(series: Mapping[Key, Series], moves: Iterable[Move]) -> dict[int, Counter[Place]]:
+def _deltas(series: Mapping[Key, Row], moves: Iterable[Move]) -> dict[int, Counter[Place]]:
     deltas: dict[int, Counter[Place]] = {}
     for key, old, new in moves:
         if key not in series:
@@ -208,10 +222,13 @@ def _deltas(series: Mapping[Key, Series], moves: Iterable[Move]) -> dict[int, Co
     return {pk: changes for pk, changes in moved.items() if changes}
 
 
-def _present(series: Mapping[Key, Series], deltas: Mapping[int, Counter[Place]]) -> dict[int, Counter[Place]]:
+def _present(questions: set[int], deltas: Mapping[int, Counter[Place]]) -> dict[int, Counter[Place]]:
     """The cells that the deltas touch, and of a question all of them, because its percent agreement is kept."""
-    questions = {row.pk for row in series.values() if row.kind == Series.Kind.QUESTION} & deltas.keys()
-    patterns = {place.pattern for pk, changes in deltas.items() if pk not in questions for place in changes}
-    others = Q(series__in=deltas.keys() - questions, pattern__in=patterns)
-    found = Cell.objects.filter(Q(series__in=questions) | others if questions else others)
-    return {pk: Counter() for pk in deltas} | by_series(found)
+    others = deltas.keys() - questions
+    patterns = {place.pattern for pk in others for place in deltas[pk]}
+    places = statements.places
+    statement = statements.CELLS.format(whole=places(questions), others=places(others), patterns=places(patterns))
+    present: dict[int, Counter[Place]] = {pk: Counter() for pk in deltas}
+    for pk, pattern, judge, simulated, units in statements.rows(statement, [*questions, *others, *patterns]):
+        present[pk][Place(pattern, judge, simulated)] = units
+    return present

@@ -1,4 +1,4 @@
-"""Agreement over time: the figures of rounds that moved are noted each minute, and the curve is drawn from the notes."""
+"""Agreement over time: figures of rounds that moved are noted each minute, and the curve is drawn from the notes."""
 
 from __future__ import annotations
 

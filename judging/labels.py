@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 from django.db.models import Count, QuerySet
 
-from annotate.models import Annotation, Answer, Question, Round, Task, User
+from annotate.models import Annotation, Answer, Question, Round, Task
+from judging import statements
 from judging.agreement import Histogram, Label, Value
 from judging.models import Call, Run, Verdict
 
@@ -177,26 +178,18 @@ class Said(NamedTuple):
         return Said((*self.values, value), self.simulated + is_simulated)
 
 
-def task_labels(tasks: QuerySet[Task], *, without: User | None = None, answers: bool = True) -> dict[Facet, Said]:
-    """What people said about one task (a queryset of one), by facet: the score, the preference and every question.
+def task_labels(task_id: int, *, without: int = 0, answers: bool = True) -> dict[Facet, Said]:
+    """What people said about one task, by facet: the score, the preference and every question.
 
-    `without` leaves out one annotator; `answers=False` reads none. At most two queries.
+    `without` leaves out the annotator with this id; `answers=False` reads none. At most two queries.
     """
-    counted = Annotation.objects.counted().filter(task__in=tasks)
-    if without is not None:
-        counted = counted.exclude(annotator=without)
     said: defaultdict[Facet, Said] = defaultdict(Said)
-    for score, preference, is_simulated in counted.order_by().values_list(
-        "score", "preference", "annotator__is_simulated"
-    ):
+    for score, preference, is_simulated in statements.rows(statements.SCORES_OF_TASK, [task_id, without]):
         for facet, value in ((SCORE, score), (PREFERENCE, preference)):
             number = None if value is None else float(value)
             said[facet] = said[facet].and_also(number, is_simulated=is_simulated)
     if answers and said:
-        rows = Answer.objects.filter(annotation__in=counted).order_by()
-        for question, answer, is_simulated in rows.values_list(
-            "question_id", "value", "annotation__annotator__is_simulated"
-        ):
+        for question, answer, is_simulated in statements.rows(statements.ANSWERS_OF_TASK, [task_id, without]):
             facet = Facet("question", question)
             said[facet] = said[facet].and_also(answer, is_simulated=is_simulated)
     return said
@@ -220,12 +213,12 @@ def run_labels(run: Run, facet: Facet) -> Labels:
     Answers: the majority of the repeats; an even split gives no value. Scores: the mean of the repeats,
     rounded half up. Repeats that could not be read are left out of both.
     """
-    return _reduced(run, facet, replies_to(run.calls.all()))
+    return _reduced(run, facet, replies_to(run))
 
 
 def labels_by_facet(run: Run) -> dict[Facet, Labels]:
     """The labels of the score and of the pooled questions, as far as the run asks for them. One query."""
-    replies = replies_to(run.calls.all())
+    replies = replies_to(run)
     found = {}
     if any(question is None for _, question in replies):
         found[SCORE] = _reduced(run, SCORE, replies)
@@ -254,21 +247,26 @@ def reduced(facet: Facet, values: Sequence[Value]) -> Value | None:
     return majority(values)
 
 
-def replies_to(calls: QuerySet[Call], *, before: Call | None = None) -> Replies:
-    """The repeats of every unit that these calls of one run ask about. One query.
-
-    A call that has no verdict yet comes with None, and so does the call `before`, as if it were not settled.
-    """
-    rows = calls.filter(response__isnull=False).order_by("position", "verdicts__pk")
-    return _by_unit(rows.values_list(*REPLY_FIELDS), before)
+def replies_to(run: Run) -> Replies:
+    """The repeats of every unit that a run asks about; a call that has no verdict yet comes with None. One query."""
+    rows = run.calls.filter(response__isnull=False).order_by("position", "verdicts__pk")
+    return _by_unit(rows.values_list(*REPLY_FIELDS))
 
 
-def replies_by_run(calls: QuerySet[Call]) -> dict[int, Replies]:
-    """As `replies_to`, for calls of several runs, by run id. One query."""
-    found: dict[int, list[tuple[Any, ...]]] = {}
-    for run, *row in calls.filter(response__isnull=False).order_by().values_list("run_id", *REPLY_FIELDS):
-        found.setdefault(run, []).append(tuple(row))
-    return {run: _by_unit(rows) for run, rows in found.items()}
+def replies_about(response_id: int, round_id: int) -> dict[int, Replies]:
+    """As `replies_to`, about one response, of every judging run of a round by its id. One query."""
+    by_run: dict[int, list[tuple[Any, ...]]] = {}
+    for run, *row in statements.rows(statements.REPLIES, [response_id, round_id]):
+        by_run.setdefault(run, []).append(tuple(row))
+    return {run: _by_unit(found) for run, found in by_run.items()}
+
+
+def replies_around(call: Call) -> tuple[Replies, Replies]:
+    """About the response of a call, in its run: the repeats before the call was settled, and as they are. One query."""
+    parameters = [call.response_id, call.run.round_id, call.run_id]
+    rows = statements.rows(f"{statements.REPLIES} AND asked.run_id = %s", parameters)
+    after = [row[1:] for row in rows]
+    return _by_unit(after, before=call), _by_unit(after)
 
 
 def _by_unit(rows: Iterable[tuple[Any, ...]], before: Call | None = None) -> Replies:

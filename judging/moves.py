@@ -14,25 +14,24 @@ from annotate.models import Annotation, Round, Task, User
 from annotate.signals import labels_changed, round_opened
 from judging import cells, recount
 from judging.agreement import Value
-from judging.cells import Drift, Key, Move, Place, pattern_of, shown
+from judging.cells import Drift, Key, Move, Place, Row, pattern_of, shown
 from judging.labels import (
     PREFERENCE,
     QUESTIONS,
     SCORE,
     Facet,
-    Replies,
     Reply,
     Said,
     outcome,
-    replies_by_run,
-    replies_to,
+    replies_about,
+    replies_around,
     task_labels,
 )
-from judging.models import Call, Run, Series
+from judging.models import Call
 
 log = logging.getLogger(__name__)
 
-Find = Callable[[Mapping[Key, Series]], Iterator[Move]]
+Find = Callable[[Mapping[Key, Row]], Iterator[Move]]
 
 
 def connect() -> None:
@@ -56,9 +55,10 @@ def on_labels_changed(
     if not touched:
         return
 
-    def find(series: Mapping[Key, Series]) -> Iterator[Move]:
-        rest = task_labels(Task.objects.filter(pk=task.pk), without=annotator, answers=bool(questions))
-        replies = _replies_of_runs(task) if any(key.run for key in series) else {}
+    def find(series: Mapping[Key, Row]) -> Iterator[Move]:
+        rest = task_labels(task.pk, without=annotator.pk, answers=bool(questions))
+        judged = task.response_id is not None and task.other_id is None and any(key.run for key in series)
+        replies = replies_about(task.response_id or 0, task.round_id) if judged else {}
         for facet in touched:
             others = rest.get(facet, Said())
             was = others.and_also(old.get(facet), is_simulated=annotator.is_simulated)
@@ -68,7 +68,7 @@ def on_labels_changed(
                 yield Move(key, _place(was), _place(now))
             for run, asked in replies.items():
                 repeats = asked.get((task.response_id or 0, facet.question))
-                if repeats and facet != PREFERENCE:
+                if repeats:
                     judge = _judged(facet, repeats)
                     yield Move(Key(pooled, run), _place(was, judge), _place(now, judge))
 
@@ -81,10 +81,10 @@ def settled(call: Call) -> None:
     if run.round is None or call.response_id is None or call.other_id is not None:
         return
 
-    def find(series: Mapping[Key, Series]) -> Iterator[Move]:
-        about = Call.objects.filter(run=run, response=call.response, other=None)
-        after, before = replies_to(about), replies_to(about, before=call)
-        people = task_labels(Task.objects.filter(round=run.round, response=call.response, other=None))
+    def find(series: Mapping[Key, Row]) -> Iterator[Move]:
+        before, after = replies_around(call)
+        task = Task.objects.filter(round=run.round, response=call.response, other=None).first()
+        people = task_labels(task.pk) if task else {}
         for response, question in before.keys() | after.keys():
             facet = SCORE if question is None else Facet("question", question)
             said = people.get(facet, Said())
@@ -103,10 +103,7 @@ def _carry_out(round: Round, find: Find, questions: set[int]) -> None:
     if not cells.hold(round.pk):
         recount.rebuild(round)
         return
-    wanted = Series.objects.filter(round=round, question=None) | Series.objects.filter(
-        round=round, question__in=questions
-    )
-    series = {cells.key_of(row): row for row in wanted}
+    series = cells.rows_of(round.pk, questions)
     try:
         cells.apply(series, find(series))
     except Drift as drift:
@@ -122,12 +119,6 @@ def _said_in(content: Content | None) -> dict[Facet, Value]:
         if number is not None:
             said[facet] = float(number)
     return said
-
-
-def _replies_of_runs(task: Task) -> dict[int, Replies]:
-    """What every judging run of the round says about the response of the task, by run."""
-    calls = Call.objects.filter(run__round=task.round_id, run__kind=Run.Kind.JUDGING, other=None)
-    return replies_by_run(calls.filter(response=task.response_id))
 
 
 def _place(said: Said, judge: str = "") -> Place:

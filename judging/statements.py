@@ -1,0 +1,66 @@
+"""The statements of a move, written out.
+
+A move runs inside a person's submit, and for statements as small as these it takes several times longer to build them
+with the query builder than to run them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+
+RAISE_REVISION = "UPDATE judging_ledger SET revision = revision + 1 WHERE round_id = %s"
+
+SERIES = """
+SELECT id, kind, question_id, run_id, observed FROM judging_series
+WHERE round_id = %s AND (question_id IS NULL OR question_id IN ({questions}))"""
+
+SCORES_OF_TASK = """
+SELECT said.score, said.preference, annotator.is_simulated
+FROM annotate_annotation said JOIN annotate_user annotator ON annotator.id = said.annotator_id
+WHERE said.task_id = %s AND said.state = 'submitted' AND NOT said.surplus AND said.annotator_id <> %s"""
+
+ANSWERS_OF_TASK = """
+SELECT answer.question_id, answer.value, annotator.is_simulated
+FROM annotate_annotation said JOIN annotate_user annotator ON annotator.id = said.annotator_id
+JOIN annotate_answer answer ON answer.annotation_id = said.id
+WHERE said.task_id = %s AND said.state = 'submitted' AND NOT said.surplus AND said.annotator_id <> %s"""
+
+# Of every judging run of a round about one response: as REPLY_FIELDS of judging.labels, after the id of the run.
+REPLIES = """
+SELECT asked.run_id, asked.id, asked.response_id, asked.question_id, verdict.question_id, asked.state, verdict.state,
+    verdict.score
+FROM judging_call asked JOIN judging_run run ON run.id = asked.run_id
+LEFT JOIN judging_verdict verdict ON verdict.call_id = asked.id
+WHERE asked.response_id = %s AND asked.other_id IS NULL AND run.round_id = %s AND run.kind = 'judging'"""
+
+CELLS = """
+SELECT series_id, pattern, judge, simulated, units FROM judging_cell
+WHERE units > 0 AND (series_id IN ({whole}) OR (series_id IN ({others}) AND pattern IN ({patterns})))"""
+
+STORE_CELLS = """
+INSERT INTO judging_cell (series_id, pattern, judge, simulated, units) VALUES {rows}
+ON CONFLICT (series_id, pattern, judge, simulated) DO UPDATE SET units = excluded.units"""
+
+STORE_OBSERVED = "UPDATE judging_series SET observed = CASE id {cases} END WHERE id IN ({ids})"
+
+
+def rows(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+    return found
+
+
+def run(statement: str, parameters: Sequence[Any]) -> int:
+    """Returns the number of rows that were written."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return int(cursor.rowcount)
+
+
+def places(values: Iterable[object], place: str = "%s") -> str:
+    """Placeholders for the values; one that matches nothing where there are none."""
+    return ", ".join(place for _ in values) or "NULL"
