@@ -11,8 +11,8 @@ from judging.measuring.reading import Sheet
 from judging.measuring.table import IntArray, Need, Scale, Table
 
 COLUMNS = ("unit", "rater", "value")
-# Cells of the table (units x values) that alpha is counted in: 800 MB.
-MOST_CELLS = 100_000_000
+# Cells of the table (units x values) that alpha is counted in: 400 MB.
+MOST_CELLS = 50_000_000
 
 
 @dataclass(frozen=True)

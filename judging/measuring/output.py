@@ -1,6 +1,7 @@
 """What was measured, as one JSON object or as aligned tables."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
@@ -8,6 +9,8 @@ from judging.agreement import Figure
 from judging.measuring.kind import Grid, Kind, Outcome
 from judging.measuring.problems import quoted
 
+# A figure joins its warnings; several figures may share some of them.
+SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z0-9])")
 HEADER = ("figure", "value", "interval", "units", "labels", "missing")
 
 
@@ -47,7 +50,8 @@ def as_text(kind: Kind, outcome: Outcome, source: str) -> str:
 
 def warnings(outcome: Outcome) -> list[str]:
     """What the figures and the kind warn of, each sentence once."""
-    return list(dict.fromkeys([*outcome.notes, *(one.warning for _, one in outcome.figures if one.warning)]))
+    said = [SENTENCE_END.split(one.warning) for _, one in outcome.figures if one.warning]
+    return list(dict.fromkeys([*outcome.notes, *(sentence for warning in said for sentence in warning)]))
 
 
 def _sentences(outcome: Outcome) -> Iterable[str]:
