@@ -11,6 +11,7 @@ import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -606,6 +607,12 @@ def test_lines_are_physical_lines(tmp_path: Path) -> None:
     assert refused("alpha", path, "--level", "interval").startswith("Line 6: bad is not a number")
 
 
+def test_more_values_than_fit_into_memory(monkeypatch: pytest.MonkeyPatch, sheet: Callable[..., Path]) -> None:
+    monkeypatch.setattr("judging.measuring.labels.MOST_CELLS", 100)
+    path = sheet(LABELS, [(unit, rater, unit + 0.1 * rater) for unit in range(11) for rater in (0, 1)])
+    assert refused("alpha", path, "--level", "interval").startswith("22 different values on 11 units")
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in refused("alpha", tmp_path / "none.csv", *NOMINAL)
 
@@ -731,6 +738,17 @@ def test_every_kind_has_the_common_keys_and_an_interval_of_its_confidence(
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_order_of_rows_changes_nothing(kind: str, sheet: Callable[..., Path]) -> None:
+    header, rows, options = EXAMPLES[kind]
+    found = [measured(kind, sheet(header, random.Random(seed).sample(rows, len(rows))), *options) for seed in range(4)]
+    for one in found:
+        # Later matches weigh more in Elo's ratings.
+        for line in one.get("ranking", ()):
+            del line["elo"]
+    assert all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_help_names_columns_and_options(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         call_command("measure", kind, "--help")
@@ -740,6 +758,47 @@ def test_help_names_columns_and_options(kind: str, capsys: pytest.CaptureFixture
         assert column.name in said
     for option in ("--confidence", "--json", "FILE"):
         assert option in said
+
+
+# -- the page for people --------------------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "measure.md").read_text(encoding="utf-8")
+EXAMPLE_RUNS = re.findall(r"^\$ \.venv/bin/python manage\.py measure (.+)\n((?:.|\n)*?)^```", PAGE, re.MULTILINE)
+
+
+def test_the_page_has_an_example_of_every_kind() -> None:
+    assert {command.split()[0] for command, _ in EXAMPLE_RUNS} == set(KINDS)
+
+
+@pytest.mark.parametrize(("command", "output"), EXAMPLE_RUNS, ids=lambda text: text.split("\n")[0][:40])
+def test_examples_of_the_page_print_what_it_says(
+    command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in re.findall(r"^`([\w.]+)`:\n\n```csv\n((?:.|\n)*?)^```", PAGE, re.MULTILINE):
+        Path(name).write_text(content, encoding="utf-8")
+    kind, path, *options = command.split()
+    if output.startswith("CommandError: "):
+        assert f"CommandError: {refused(kind, Path(path), *options)}\n" == output
+    else:
+        assert text_of(kind, Path(path), *options) == output
+
+
+def test_every_option_is_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in KINDS:
+        with pytest.raises(SystemExit):
+            call_command("measure", kind, "--help")
+    options = set(re.findall(r"^  (--[a-z]+)", capsys.readouterr().out, re.MULTILINE))
+    assert options > {"--level", "--judge", "--reference", "--weights", "--json"}
+    assert {option for option in options if f"`{option}" not in PAGE} == set()
+
+
+def test_every_command_of_the_golden_table_runs_a_test() -> None:
+    table = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8").split("## Golden figures")[1]
+    commands = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", table)
+    assert len(commands) == len([line for line in table.splitlines() if line.startswith("| ")]) - 1
+    for path, test in commands:
+        assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), test
 
 
 # -- a fresh clone --------------------------------------------------------------------------------------------
