@@ -50,7 +50,7 @@ def contrast(one: str, other: str) -> float:
 
 def classes(markup: str) -> set[str]:
     """Class names in the class attributes of some markup; template tags inside them are left out."""
-    plain = re.sub(r"{%.*?%}|is-{{.*?}}|{{.*?}}", " ", markup)
+    plain = re.sub(r"{%.*?%}|[a-z-]+{{.*?}}|{{.*?}}", " ", markup)
     return {name for value in re.findall(r'class="([^"]*)"', plain) for name in value.split()}
 
 
