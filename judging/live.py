@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -17,7 +18,7 @@ from django.db.models import QuerySet
 from annotate.models import Question, Round
 from judging.agreement import Figure, Histogram, Value, alpha_with_interval, percent_agreement, prevalence
 from judging.cells import Place, by_series, key_of, read, values_of
-from judging.labels import QUESTIONS, Facet, domain_of, reduced
+from judging.labels import ANSWERS, QUESTIONS, Facet, domain_of, reduced
 from judging.models import Cell, Ledger, Run, Series
 
 SHOWN_QUESTIONS = 20
@@ -282,7 +283,8 @@ def _question_rows(round: Round, most: int | None) -> tuple[list[QuestionRow], i
     rows = []
     for pk, question in chosen.items():
         asked = texts[question]
-        patterns = _people(round, QUESTIONS, contents.get(pk, Counter()))
+        cells = contents.get(pk, Counter())
+        alpha, percent, yes = _of_question(tuple(sorted((place.pattern, units) for place, units in cells.items())))
         rows.append(
             QuestionRow(
                 pk=asked.pk,
@@ -291,9 +293,23 @@ def _question_rows(round: Round, most: int | None) -> tuple[list[QuestionRow], i
                 item=asked.checklist.item_id,
                 external_id=asked.checklist.item.external_id,
                 position=asked.position,
-                alpha=alpha_with_interval(patterns, "nominal"),
-                percent=percent_agreement(patterns),
-                yes=prevalence(patterns).get("yes"),
+                alpha=alpha,
+                percent=percent,
+                yes=yes,
             )
         )
     return rows, everything.count() if most else len(rows)
+
+
+@lru_cache(maxsize=4096)
+def _of_question(cells: tuple[tuple[str, int], ...]) -> tuple[Figure, Figure, float | None]:
+    """Alpha, percent agreement and the share of yes. Few units give the same cells to many questions, at every poll."""
+    histogram = Histogram(ANSWERS)
+    for pattern, units in cells:
+        said = values_of(pattern, QUESTIONS)
+        histogram.add([said.get(value, 0) for value in ANSWERS], units)
+    return (
+        alpha_with_interval(histogram, "nominal"),
+        percent_agreement(histogram),
+        prevalence(histogram).get("yes"),
+    )
