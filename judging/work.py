@@ -26,7 +26,7 @@ from judging.models import Call, Run
 SLOT_SECONDS = 20.0
 DOWN_IN_A_ROW = 5  # failures that no waiting mends (a refused key), one after the other, that pause a run
 FAULTS_IN_A_ROW = 40  # failures of single calls, likewise
-PATIENCE = datetime.timedelta(seconds=60)  # how long nothing may be answered before failures that pass pause it too
+PATIENCE = datetime.timedelta(seconds=60)  # beyond the judge's time-out: how long failures that pass may last
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
 
@@ -46,10 +46,11 @@ class Breaker:
     """Notices that an endpoint is down, from failures without an answer between them.
 
     A failure that waiting cannot mend pauses the run after a few calls, so that a long run does not fail call by call;
-    one that may pass (a server that restarts, or still loads its model) only when nothing was answered for `PATIENCE`.
+    one that may pass (a server that restarts, or still loads its model) only when nothing was answered for `patience`.
     `since` outlives the slot: it is stored with the run.
     """
 
+    patience: datetime.timedelta
     since: datetime.datetime | None = None
     hopeless: int = 0
     faults: int = 0
@@ -66,8 +67,8 @@ class Breaker:
             return f"{failure.reason} Resume the run when this is put right."
         if self.faults >= FAULTS_IN_A_ROW:
             return f"{self.faults} calls in a row failed, the last one so: {failure.reason}"
-        if now - self.since >= PATIENCE:
-            return f"Nothing was answered for {PATIENCE.seconds} seconds, the last failure was: {failure.reason}"
+        if now - self.since >= self.patience:
+            return f"Nothing was answered for {self.patience.seconds} seconds, the last failure was: {failure.reason}"
         return ""
 
 
@@ -115,7 +116,9 @@ class Slot:
     def __post_init__(self) -> None:
         self.deadline = self.clock.now() + datetime.timedelta(seconds=SLOT_SECONDS)
         self.seats = asyncio.Semaphore(self.run.judge.concurrency)
-        self.breaker = Breaker(self.run.failing_since)
+        self.breaker = Breaker(
+            PATIENCE + datetime.timedelta(seconds=self.run.judge.timeout_seconds), self.run.failing_since
+        )
 
     async def work(self) -> None:
         """Claim and ask until the slot is over, nothing can be taken within it, or the run stands."""
