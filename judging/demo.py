@@ -20,7 +20,7 @@ def set_up(project: Project) -> None:
             "base_url": f"http://127.0.0.1:{settings.MODEL_PORT}/v1",
             "model": "smollm2-135m-instruct",
             "is_weak": True,
-            "concurrency": 2,
+            "concurrency": 1,  # of each of the two worker processes: the model has two slots
             "max_tokens": 200,
         },
     )
