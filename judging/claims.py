@@ -53,7 +53,7 @@ def claim(run: Run, size: int, now: datetime.datetime) -> list[Call]:
         Call.objects.filter(claimable(now), pk__in=chosen).update(
             state=Call.State.LEASED, leased_until=until, lease_token=token
         )
-    related = ["item", "response", "other", "question", "checklist"]
+    related = ["item", "response", "other", "question", "checklist", "dimension", "follows"]
     mine = Call.objects.filter(pk__in=chosen, state=Call.State.LEASED, lease_token=token)
     return list(mine.select_related(*related).order_by("position"))
 
@@ -94,6 +94,7 @@ def reply_of(call: Call) -> Reply:
         output_tokens=call.output_tokens,
         latency_ms=call.latency_ms or 0,
         parameters=call.parameters,
+        alternatives=call.alternatives,
     )
 
 
@@ -106,15 +107,22 @@ def take_reply(call: Call, reply: Reply, *, from_cache: bool) -> None:
     call.output_tokens += reply.output_tokens
     call.latency_ms = None if from_cache else reply.latency_ms
     call.parameters = reply.parameters
+    call.alternatives = reply.alternatives
     call.from_cache = from_cache
     call.attempts += 0 if from_cache else 1
 
 
-def settle_verdicts(call: Call, outcomes: list[Outcome], now: datetime.datetime) -> bool:
-    """Store an answered call with its verdicts. False, and nothing stored, where the lease was lost."""
+def settle_verdicts(
+    call: Call, outcomes: list[Outcome], now: datetime.datetime, *, follow_up: Call | None = None
+) -> bool:
+    """Store an answered call with its verdicts, and plan the call that follows it, where there is one. False, and
+    nothing stored, where the lease was lost."""
     with transaction.atomic():
         if not _settle(call, Call.State.DONE, now):
             return False
+        if follow_up is not None:
+            follow_up.run, follow_up.follows, follow_up.position = call.run, call, call.position + 1
+            follow_up.save()
         _store(call, outcomes)
     return True
 
@@ -193,6 +201,7 @@ def _settle(call: Call, state: Call.State, finished_at: datetime.datetime | None
             prompt=call.prompt,
             parameters=call.parameters,
             reply=call.reply,
+            alternatives=call.alternatives,
             finish_reason=call.finish_reason,
             input_tokens=call.input_tokens,
             cached_tokens=call.cached_tokens,
@@ -209,13 +218,17 @@ def _store(call: Call, outcomes: list[Outcome]) -> None:
         Verdict(
             run_id=call.run_id,
             call=call,
-            response=call.response,
-            other=call.other,
+            response=call.other if outcome.swapped and call.other else call.response,
+            other=call.response if outcome.swapped else call.other,
             order=call.order,
             question=outcome.question,
+            dimension=outcome.dimension,
             repeat=call.repeat,
             state=outcome.state,
             score=outcome.score,
+            choice=outcome.choice,
+            probability=outcome.probability,
+            captured=outcome.captured,
         )
         for outcome in outcomes
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ CONNECT_SECONDS = 10.0
 PROBE_SECONDS = 20.0
 LONGEST_REPLY = 200_000  # characters; a longer one is no judgement
 MOST_TOKENS = 2_147_483_647  # what the database holds
+TOKENS_KEPT = 4  # tokens of a reply whose alternatives are kept: a verdict that is read from them stands first
+FEWEST_ALTERNATIVES = 5  # what endpoints that give token probabilities offer at least
 
 # Headers that a request needs. Whatever else the client library adds from the server's environment stays here.
 _SENT_HEADERS = {
@@ -47,7 +50,11 @@ _SENT_HEADERS = {
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer of the endpoint. `parameters` are those it accepted; tokens are 0 where it gave no usage figures."""
+    """An answer of the endpoint. `parameters` are those it accepted; tokens are 0 where it gave no usage figures.
+
+    `alternatives`: of each of the first tokens (`TOKENS_KEPT` at most) the alternatives with their log probabilities,
+    the likeliest first; [] where none were asked for or given.
+    """
 
     text: str
     finish_reason: str
@@ -56,6 +63,7 @@ class Reply:
     output_tokens: int
     latency_ms: int
     parameters: dict[str, Any] = field(default_factory=dict)
+    alternatives: list[list[tuple[str, float]]] = field(default_factory=list)
 
 
 class Endpoint:
@@ -67,7 +75,7 @@ class Endpoint:
         self.timeout = timeout
         self._api_key = api_key
         self._connections = connections
-        self._renamed: dict[str, str] = {}  # parameters that this endpoint wants under another name; "" = not at all
+        self._learned: dict[str, dict[str, Any]] = {}  # what this endpoint takes in the place of a parameter
         self._client: openai.AsyncOpenAI
 
     def __repr__(self) -> str:
@@ -117,16 +125,25 @@ class Endpoint:
 
     def accepted(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """The parameters under the names that this endpoint was found to take."""
-        named = {self._renamed.get(name, name): value for name, value in parameters.items()}
-        named.pop("", None)
-        return named
+        sent: dict[str, Any] = {}
+        for name, value in parameters.items():
+            sent |= self._learned.get(name, {name: value})
+        return sent
 
-    def learn(self, error: CallFailed) -> bool:
+    def learn(self, error: CallFailed, parameters: dict[str, Any]) -> bool:
         """Whether an error tells of a parameter that can be sent otherwise with the same meaning, or left out."""
-        rename = {"max_tokens": "max_completion_tokens", "seed": ""}
-        if error.parameter not in rename or error.parameter in self._renamed:
+        name = error.parameter
+        if name not in parameters or name in self._learned:
             return False
-        self._renamed[error.parameter] = rename[error.parameter]
+        instead: dict[str, dict[str, Any]] = {
+            "max_tokens": {"max_completion_tokens": parameters[name]},
+            "seed": {},
+            "response_format": {},  # the prompt asks for the same form in words
+            "top_logprobs": {"top_logprobs": FEWEST_ALTERNATIVES},
+        }
+        if name not in instead or instead[name] == {name: parameters[name]}:
+            return False
+        self._learned[name] = instead[name]
         return True
 
     def without_key(self, text: str) -> str:
@@ -141,7 +158,7 @@ async def ask(endpoint: Endpoint, messages: Sequence[Message], parameters: dict[
         response = await endpoint.post(messages, sent)
     except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, OSError, ValueError) as error:
         failure = faults.explain(error, endpoint.timeout, endpoint.without_key)
-        if endpoint.learn(failure):
+        if endpoint.learn(failure, parameters):
             return await ask(endpoint, messages, parameters)
         raise failure from error
     latency = round((time.monotonic() - started) * 1000)
@@ -216,7 +233,26 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
         output_tokens=_count(usage.get("completion_tokens")),
         latency_ms=latency,
         parameters=sent,
+        alternatives=_alternatives(choice.get("logprobs")),
     )
+
+
+def _alternatives(given: Any) -> list[list[tuple[str, float]]]:
+    """The alternatives of the first tokens, whatever odd shape they have; a part that cannot be read is left out."""
+    tokens = given.get("content") if isinstance(given, dict) else None
+    found = []
+    for token in tokens[:TOKENS_KEPT] if isinstance(tokens, list) else ():
+        listed = token.get("top_logprobs") if isinstance(token, dict) else None
+        pairs = [
+            (storable(entry["token"]), float(entry["logprob"]))
+            for entry in (listed if isinstance(listed, list) else ())
+            if isinstance(entry, dict)
+            and isinstance(entry.get("token"), str)
+            and isinstance(entry.get("logprob"), int | float)
+            and math.isfinite(entry["logprob"])
+        ]
+        found.append(sorted(pairs, key=lambda pair: -pair[1]))
+    return found
 
 
 def _no_text(finish: str) -> CallFailed:

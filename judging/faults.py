@@ -15,6 +15,7 @@ import openai
 from django.utils import timezone
 
 LONGEST_WAIT = 3600.0  # seconds; an endpoint that asks for more is asked again after this
+_REPLACEABLE = ("max_tokens", "seed", "response_format", "top_logprobs")  # parameters that can be sent otherwise
 _SECRETS = re.compile(r"(?i)\b(?:sk|pk|key|bearer|token)[-_ ][\w.*-]{6,}")
 _TOO_LONG = re.compile(r"(?i)context[ _](?:length|size|window)|too long|maximum context|exceeds? the available context")
 
@@ -116,7 +117,7 @@ def _status(response: httpx2.Response, censor: Callable[[str], str]) -> CallFail
     if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
         return CallFailed("The texts are longer than the model can take in: use a model with a longer context.")
     if not parameter:
-        parameter = next((name for name in ("max_tokens", "seed") if name in said), "")
+        parameter = next((name for name in _REPLACEABLE if name in said), "")
     return CallFailed(f"The endpoint refused the request ({status}).{detail}", parameter=parameter)
 
 

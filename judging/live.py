@@ -283,15 +283,17 @@ def _question_rows(round: Round, most: int | None) -> tuple[list[QuestionRow], i
     rows = []
     for pk, question in chosen.items():
         asked = texts[question]
+        item = asked.checklist.item
+        assert item is not None  # noqa: S101 - tasks pin checklists of items
         cells = contents.get(pk, Counter())
         alpha, percent, yes = _of_question(tuple(sorted((place.pattern, units) for place, units in cells.items())))
         rows.append(
             QuestionRow(
                 pk=asked.pk,
                 text=asked.text,
-                language=asked.checklist.item.language,
-                item=asked.checklist.item_id,
-                external_id=asked.checklist.item.external_id,
+                language=item.language,
+                item=item.pk,
+                external_id=item.external_id,
                 position=asked.position,
                 alpha=alpha,
                 percent=percent,

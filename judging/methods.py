@@ -6,13 +6,12 @@ import datetime
 from abc import ABC, abstractmethod
 from typing import Any
 
-from annotate.models import Round
 from judging import claims
 from judging.faults import CallFailed
 from judging.generators import POLICIES, Policy
-from judging.models import Call, Run, Verdict
+from judging.models import Call, Prompt, Run, Verdict
 from judging.prompts import Message
-from judging.protocols import PROTOCOLS, Outcome, Protocol
+from judging.protocols import PROTOCOLS, Outcome, Protocol, Setup
 
 UNREADABLE = CallFailed("No checklist could be read from the reply.", retryable=True)
 
@@ -40,18 +39,24 @@ class Method(ABC):
 
 
 class Judging(Method):
-    def __init__(self, run: Run, protocol: Protocol, round: Round) -> None:
-        self.run, self.protocol, self.round = run, protocol, round
-        self.prompt_version = protocol.prompt_version
+    def __init__(self, run: Run, protocol: Protocol, setup: Setup) -> None:
+        self.run, self.protocol, self.setup = run, protocol, setup
+        self.prompt_version = setup.template.version
 
     def messages(self, call: Call) -> list[Message]:
-        return self.protocol.messages(call, self.round)
+        return self.protocol.messages(call, self.setup)
 
     def parameters(self, call: Call) -> dict[str, Any]:
-        return self.run.judge.parameters
+        return {**self.run.judge.parameters, **self.protocol.parameters(call, self.setup)}
 
-    def settle(self, call: Call, now: datetime.datetime) -> None:
-        claims.settle_verdicts(call, self.protocol.read(call, self.round), now)
+    def settle(self, call: Call, now: datetime.datetime) -> CallFailed | None:
+        try:
+            outcomes = self.protocol.read(call, self.setup)
+        except CallFailed as failure:
+            claims.settle_failure(call, failure, self.errors(call), now)
+            return failure
+        claims.settle_verdicts(call, outcomes, now, follow_up=self.protocol.follow_up(call, self.setup))
+        return None
 
     def errors(self, call: Call) -> list[Outcome]:
         return self.protocol.blank(call, Verdict.State.ERROR)
@@ -81,5 +86,18 @@ def method_of(run: Run) -> Method:
     """The method that a run was planned with."""
     if run.kind == Run.Kind.GENERATION:
         return Generation(run, POLICIES[run.method])
-    assert run.round is not None  # noqa: S101 - judging runs have one
-    return Judging(run, PROTOCOLS[run.method], run.round)
+    protocol = PROTOCOLS[run.method]
+    return Judging(run, protocol, setup_of(run, protocol))
+
+
+def setup_of(run: Run, protocol: Protocol) -> Setup:
+    """What the calls of a judging run share. Of a prompt that nobody has any more it carries the one in use."""
+    name = protocol.template_name(analysis=run.options.get("analysis", True))
+    pinned = Prompt.objects.pinned(run.project, name, run.prompt_version) if run.prompt_version else None
+    return Setup(
+        template=pinned or Prompt.objects.of(run.project, name),
+        scale=run.round or run.project,
+        analysis=run.options.get("analysis", True),
+        schema=run.options.get("schema", False),
+        alternatives=run.options.get("alternatives", 0),
+    )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from annotate.models import Round
+from judging.methods import setup_of
+from judging.models import Run
 from judging.prompts import Message
 from judging.protocols import PROTOCOLS
 from judging.runs import units_of
@@ -14,7 +15,7 @@ from judging.runs import units_of
 
 @dataclass(frozen=True)
 class Preview:
-    """Numbers of calls, of responses to judge, and of those left out for want of a checklist; and the first prompt."""
+    """Numbers of calls, of units to judge, and of those left out for want of a checklist; and the first prompt."""
 
     calls: int
     units: int
@@ -22,9 +23,11 @@ class Preview:
     prompt: Sequence[Message]
 
 
-def preview(round: Round, protocol: str, repeats: int) -> Preview:
-    method = PROTOCOLS[protocol]
-    units, left_out = units_of(round, method)
-    calls = sum(1 for unit in units for _ in method.plan(unit, repeats))
+def preview(run: Run) -> Preview:
+    """Of a judging run that is drafted and not stored."""
+    method = PROTOCOLS[run.method]
+    setup = setup_of(run, method)
+    units, left_out = units_of(run)
+    calls = sum(1 for unit in units for _ in method.plan(unit, run.repeats))
     first = next(chain.from_iterable(method.plan(unit, 1) for unit in units), None)
-    return Preview(calls, len(units), left_out, method.messages(first, round) if first else [])
+    return Preview(calls, len(units), left_out, method.messages(first, setup) if first else [])

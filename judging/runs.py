@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from decimal import Decimal
+from itertools import combinations, count
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from annotate.models import Checklist, Item, Project, Round, User
+from annotate.models import Checklist, Dimension, Item, Project, Response, Round, User
 from judging import recount
 from judging.generators import POLICIES
-from judging.models import Call, Judge, Run, Verdict
+from judging.models import Call, Judge, Prompt, Run, Verdict
 from judging.protocols import PROTOCOLS, Protocol, Unit
+from judging.protocols.base import MOST_ALTERNATIVES
 
 MOST_REPEATS = 100
 BATCH = 2000
@@ -23,34 +26,79 @@ class PlanError(Exception):
     """The run cannot be planned; the message is a sentence with the remedy."""
 
 
-def plan_judging(
-    project: Project, judge: Judge, protocol: str, round: Round, *, repeats: int = 1, user: User | None = None
+def draft(
+    project: Project,
+    judge: Judge,
+    protocol: str,
+    round: Round | None = None,
+    *,
+    repeats: int = 1,
+    category: str = "",
+    language: str = "",
+    sample_size: int | None = None,
+    checklist_policy: str = "",
+    analysis: bool = True,
+    spending_cap: Decimal | None = None,
+    user: User | None = None,
 ) -> Run:
-    """Plan a judge's verdicts on the responses of a round, and ring for a worker. Raises PlanError."""
+    """A judging run that is not stored: of the units of a round, or of the project's items by these filters.
+
+    `repeats`: how often everything is asked; pairs in each order. Raises PlanError where the choice makes no sense.
+    """
     method = PROTOCOLS.get(protocol)
     if method is None:
         raise PlanError(f"There is no protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}.")
-    if round.project_id != project.pk:
+    if round is not None and round.project_id != project.pk:
         raise PlanError("The round belongs to another project.")
+    if round is not None and (category or language or sample_size is not None):
+        raise PlanError("A filter of items goes with no round: choose one of them.")
     if not 1 <= repeats <= MOST_REPEATS:
         raise PlanError(f"The number of repeats must be from 1 to {MOST_REPEATS}.")
+    if sample_size is not None and sample_size < 1:
+        raise PlanError("The number of items must be at least 1: leave it empty for all of them.")
+    if spending_cap is not None and spending_cap < 0:
+        raise PlanError("The most to spend cannot be negative: leave it empty for no limit.")
     _check_judge(project, judge)
-    units, missing = units_of(round, method)
-    if not units and missing:
-        raise PlanError("No item of this round has an approved checklist: approve some, or score directly.")
-    if not units:
-        raise PlanError("This round has no tasks yet: open it first.")
-    run = Run(
+    analysis = analysis or not method.analysis_optional
+    known = judge.abilities.get("alternatives")  # an endpoint that was never tested is asked for all where it matters
+    most = MOST_ALTERNATIVES if method.needs_probabilities else 0
+    options = {
+        "analysis": analysis,
+        "schema": bool(judge.abilities.get("schema")),
+        "alternatives": most if known is None else int(known),
+    }
+    name = method.template_name(analysis=analysis)
+    return Run(
         project=project,
         judge=judge,
         kind=Run.Kind.JUDGING,
         method=protocol,
         round=round,
+        category=category,
+        language=language,
+        sample_size=sample_size,
+        checklist_policy=checklist_policy,
         repeats=repeats,
-        prompt_version=method.prompt_version,
+        options=options,
+        prompt_version=Prompt.objects.of(project, name).version,
+        spending_cap=spending_cap,
         created_by=user,
     )
-    return _start(run, (call for unit in units for call in method.plan(unit, repeats)))
+
+
+def plan_judging(project: Project, judge: Judge, protocol: str, round: Round | None = None, **options: Any) -> Run:
+    """Plan a judge's verdicts, and ring for a worker. Takes and raises what `draft` does, and PlanError where there is
+    nothing to judge."""
+    return start(draft(project, judge, protocol, round, **options))
+
+
+def start(run: Run) -> Run:
+    """Store a drafted judging run with its calls, and ring for a worker. Raises PlanError where there are none."""
+    method = PROTOCOLS[run.method]
+    units, left_out = units_of(run)
+    if not units:
+        raise PlanError(_why_nothing(run, left_out))
+    return _start(run, (call for unit in units for call in method.plan(unit, run.repeats)), turns=method.turns)
 
 
 def plan_generation(
@@ -77,30 +125,91 @@ def plan_generation(
     return _start(run, (method.plan(item) for item in chosen))
 
 
-def units_of(round: Round, protocol: Protocol) -> tuple[list[Unit], int]:
-    """The units of a round that a protocol can judge, responses of an item next to each other, and the number of those
-    left out because their item has no checklist.
+def units_of(run: Run) -> tuple[list[Unit], int]:
+    """The units of a judging run, stored or not, those of an item next to each other; and the number of those left out
+    because their item has no checklist.
 
-    A unit has the checklist that its task pins; where the round pins none, the item's newest approved one.
+    A unit of a round has the checklist that its task pins, unless the run chooses a policy; where nothing is pinned,
+    the item's newest approved one.
     """
-    tasks = list(
-        round.tasks.filter(response__isnull=False, other=None)
-        .select_related("item", "response", "checklist")
-        .prefetch_related("checklist__questions")
-        .order_by("item_id", "response_id")
-    )
-    if not protocol.needs_checklist:
-        return [Unit(task.item, task.response) for task in tasks if task.response], 0
-    unpinned = {task.item_id: task.item for task in tasks if task.checklist is None}
-    newest = Checklist.objects.prefetch_related("questions").newest_approved(
-        list(unpinned.values()), round.checklist_policy
-    )
+    method = PROTOCOLS[run.method]
+    subjects = _of_round(run, method) if run.round else _of_items(run, method)
+    if method.by_dimension:
+        return _by_dimension(run, method, subjects), 0
+    if not method.needs_checklist:
+        return [Unit(item, response, other=other) for item, response, other, _ in subjects], 0
+    pinned = not run.checklist_policy
+    without = {item.pk: item for item, _, _, checklist in subjects if not (pinned and checklist)}
+    policy = run.checklist_policy or (run.round.checklist_policy if run.round else "")
+    newest = Checklist.objects.prefetch_related("questions").newest_approved(list(without.values()), policy)
     units = []
-    for task in tasks:
-        checklist = task.checklist or newest.get(task.item_id)
-        if task.response and checklist:
-            units.append(Unit(task.item, task.response, checklist))
-    return units, len(tasks) - len(units)
+    for item, response, other, checklist in subjects:
+        chosen = checklist if pinned and checklist else newest.get(item.pk)
+        if chosen:
+            units.append(Unit(item, response, chosen, other))
+    return units, len(subjects) - len(units)
+
+
+Subject = tuple[Item, Response, Response | None, Checklist | None]
+
+
+def _of_round(run: Run, method: Protocol) -> list[Subject]:
+    assert run.round is not None  # noqa: S101
+    tasks = (
+        run.round.tasks.filter(response__isnull=False, other__isnull=not method.pairs)
+        .select_related("item", "response", "other", "checklist")
+        .prefetch_related("checklist__questions")
+        .order_by("item_id", "response_id", "other_id")
+    )
+    return [(task.item, task.response, task.other, task.checklist) for task in tasks if task.response]
+
+
+def _of_items(run: Run, method: Protocol) -> list[Subject]:
+    """Of the chosen items every response, or every pair of responses."""
+    items = Item.objects.filter(project=run.project).prefetch_related("responses")
+    subjects: list[Subject] = []
+    for item in items.chosen(run.category, run.language, run.sample_size, run.seed):
+        responses = list(item.responses.all())
+        for response in responses:
+            response.item = item
+        if method.pairs:
+            subjects += [(item, response, other, None) for response, other in combinations(responses, 2)]
+        else:
+            subjects += [(item, response, None, None) for response in responses]
+    return subjects
+
+
+def _by_dimension(run: Run, method: Protocol, subjects: Sequence[Subject]) -> list[Unit]:
+    dimensions = list(Dimension.objects.filter(project=run.project, archived=False))
+    newest = Checklist.objects.prefetch_related("questions").newest_of_dimensions(dimensions)
+    if method.needs_checklist:
+        dimensions = [dimension for dimension in dimensions if dimension.pk in newest]
+    return [
+        Unit(item, response, newest.get(dimension.pk), other, dimension)
+        for item, response, other, _ in subjects
+        for dimension in dimensions
+    ]
+
+
+def _why_nothing(run: Run, left_out: int) -> str:
+    """Why a run has no units, with the remedy."""
+    method = PROTOCOLS[run.method]
+    if left_out:
+        policy = f" by the policy {run.checklist_policy}" if run.checklist_policy else ""
+        where = "of this round" if run.round else "that is chosen"
+        return f"No item {where} has an approved checklist{policy}: approve some, or choose a protocol without one."
+    if run.round and method.pairs and run.round.tasks.exists():
+        return "The units of this round are single responses, not pairs: judge items in place of the round."
+    if run.round and not run.round.tasks.exists():
+        return "This round has no tasks yet: open it first."
+    if run.round and not method.pairs and run.round.tasks.filter(other__isnull=False).exists():
+        return "The units of this round are pairs: choose a protocol that compares two responses."
+    if method.by_dimension:
+        what = "a dimension with an approved checklist" if method.needs_checklist else "a dimension"
+        return f"The project does not have {what} to judge by: add one first."
+    if method.pairs:
+        return "No chosen item has two responses to compare: widen the filter, or import more responses."
+    return "No item matches the filter, or none has a response: widen it, or import items."
 
 
 def pause(run: Run, reason: str = "") -> bool:
@@ -196,10 +305,10 @@ def _check_judge(project: Project, judge: Judge) -> None:
         raise PlanError("The judge is archived: choose another one.")
 
 
-def _start(run: Run, calls: Iterator[Call]) -> Run:
+def _start(run: Run, calls: Iterator[Call], turns: int = 1) -> Run:
     with transaction.atomic():
         run.save()
-        positions = count(1)
+        positions = count(1, turns)  # a call that follows another one comes right after it
 
         def placed() -> Iterator[Call]:
             for call in calls:
@@ -207,7 +316,7 @@ def _start(run: Run, calls: Iterator[Call]) -> Run:
                 yield call
 
         if not Call.objects.bulk_create(placed(), batch_size=BATCH):
-            raise PlanError("There is nothing to judge: the checklists of this round have no questions.")
+            raise PlanError("There is nothing to judge: the checklists have no questions. Add some first.")
         recount.rebuild_run(run)
         ring(run.pk)
     return run

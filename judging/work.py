@@ -75,7 +75,7 @@ class Breaker:
 def work(run_id: int, clock: Clock | None = None) -> None:
     """Ask calls of a run for a slot of time, then ring again where some are left. Safe to call by many at once."""
     clock = clock or Clock()
-    run = Run.objects.select_related("judge", "round", "created_by").filter(pk=run_id).first()
+    run = Run.objects.select_related("judge", "project", "round", "created_by").filter(pk=run_id).first()
     if run is None or run.state != Run.State.RUNNING:
         return
     method = method_of(run)

@@ -2,6 +2,7 @@
 
 from annotate.models.annotation import Annotation, Answer
 from annotate.models.checklist import Checklist, Question
+from annotate.models.dimension import Dimension
 from annotate.models.item import Item, Response
 from annotate.models.login import LoginAttempt
 from annotate.models.project import Invitation, Membership, Project, Role
@@ -14,6 +15,7 @@ __all__ = [
     "Answer",
     "Assignment",
     "Checklist",
+    "Dimension",
     "Invitation",
     "Item",
     "LoginAttempt",

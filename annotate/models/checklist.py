@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotate.models.dimension import Dimension
 from annotate.models.item import Item
 from annotate.models.user import User
 
@@ -23,11 +25,18 @@ class ChecklistQuerySet(models.QuerySet["Checklist"]):
         found = self.approved().filter(item__in=items)
         if policy:
             found = found.filter(policy=policy)
-        return {checklist.item_id: checklist for checklist in found.order_by("version")}
+        return {checklist.item_id: checklist for checklist in found.order_by("version") if checklist.item_id}
+
+    def newest_of_dimensions(
+        self, dimensions: models.QuerySet[Dimension] | Sequence[Dimension]
+    ) -> dict[int, Checklist]:
+        """The newest approved checklist of each dimension, by dimension id."""
+        found = self.approved().filter(dimension__in=dimensions).order_by("version")
+        return {checklist.dimension_id: checklist for checklist in found if checklist.dimension_id}
 
 
 class Checklist(models.Model):
-    """An ordered list of yes/no questions for an item, where *yes* means that a requirement is met.
+    """An ordered list of yes/no questions for an item or a dimension; *yes* means that a requirement is met.
 
     A draft may change. From its approval on a version is immutable: an edit makes a new draft version with a parent.
     """
@@ -39,7 +48,8 @@ class Checklist(models.Model):
 
     HUMAN = "human"
 
-    item = models.ForeignKey(Item, models.PROTECT, related_name="checklists")
+    item = models.ForeignKey(Item, models.PROTECT, null=True, blank=True, related_name="checklists")
+    dimension = models.ForeignKey(Dimension, models.PROTECT, null=True, blank=True, related_name="checklists")
     version = models.PositiveIntegerField()
     parent = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="children")
     policy = models.CharField(max_length=40, default=HUMAN)  # who wrote it: "human" or a generation policy
@@ -52,9 +62,14 @@ class Checklist(models.Model):
     objects = ChecklistQuerySet.as_manager()
 
     class Meta:
-        ordering = ["item", "-version"]
+        ordering = ["item", "dimension", "-version"]
         constraints = [
             models.UniqueConstraint(fields=["item", "version"], name="checklist_version_once"),
+            models.UniqueConstraint(fields=["dimension", "version"], name="checklist_dimension_version_once"),
+            models.CheckConstraint(
+                condition=Q(item__isnull=False, dimension=None) | Q(item=None, dimension__isnull=False),
+                name="checklist_of_item_or_dimension",
+            ),
             models.CheckConstraint(condition=Q(version__gte=1), name="checklist_version_from_one"),
             models.CheckConstraint(
                 condition=~Q(state="approved") | Q(approved_at__isnull=False), name="checklist_approval_dated"
@@ -62,7 +77,14 @@ class Checklist(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"Checklist {self.version} of {self.item}"
+        return f"Checklist {self.version} of {self.subject}"
+
+    @property
+    def subject(self) -> Item | Dimension:
+        """What the checklist is for."""
+        subject = self.item or self.dimension
+        assert subject is not None  # noqa: S101 - by a constraint
+        return subject
 
     @property
     def edited(self) -> bool:
@@ -71,26 +93,31 @@ class Checklist(models.Model):
     @classmethod
     def write(
         cls,
-        item: Item,
+        subject: Item | Dimension,
         questions: Sequence[str],
         *,
+        subdimensions: Sequence[str] = (),
         policy: str = HUMAN,
         created_by: User | None = None,
         parent: Checklist | None = None,
     ) -> Checklist:
-        """A new draft, numbered after the item's newest version."""
+        """A new draft, numbered after the newest version for its item or dimension.
+
+        `subdimensions` names the sub-dimension of each question, in the order of the questions.
+        """
         texts = clean_questions(questions)
         with transaction.atomic():
-            # The item's row is locked so that two writers cannot take the same number.
-            Item.objects.select_for_update().get(pk=item.pk)
-            newest = cls.objects.filter(item=item).aggregate(newest=models.Max("version"))["newest"] or 0
+            # The subject's row is locked so that two writers cannot take the same number.
+            type(subject)._default_manager.select_for_update().get(pk=subject.pk)
+            of = {"item": subject} if isinstance(subject, Item) else {"dimension": subject}
+            newest = cls.objects.filter(**of).aggregate(newest=models.Max("version"))["newest"] or 0
             checklist = cls.objects.create(
-                item=item, version=newest + 1, policy=policy, created_by=created_by, parent=parent
+                **of, version=newest + 1, policy=policy, created_by=created_by, parent=parent
             )
-            checklist._set_questions(texts)
+            checklist._set_questions(texts, subdimensions)
         return checklist
 
-    def edit(self, questions: Sequence[str], user: User | None) -> Checklist:
+    def edit(self, questions: Sequence[str], user: User | None, *, subdimensions: Sequence[str] = ()) -> Checklist:
         """Change the questions: a draft in place, any other version by a new draft that names this one as parent.
 
         Returns the checklist that now carries the questions.
@@ -100,9 +127,16 @@ class Checklist(models.Model):
             current = Checklist.objects.select_for_update().get(pk=self.pk)
             if current.state == self.State.DRAFT:
                 current.questions.all().delete()
-                current._set_questions(texts)
+                current._set_questions(texts, subdimensions)
                 return current
-            return Checklist.write(self.item, texts, policy=self.policy, created_by=user, parent=current)
+            return Checklist.write(
+                self.subject,
+                texts,
+                subdimensions=subdimensions,
+                policy=self.policy,
+                created_by=user,
+                parent=current,
+            )
 
     def approve(self, user: User | None) -> None:
         """Approve a draft; an approved version that it was edited from is retired with it."""
@@ -123,9 +157,10 @@ class Checklist(models.Model):
         Checklist.objects.filter(pk=self.pk).update(state=self.State.RETIRED)
         self.refresh_from_db()
 
-    def _set_questions(self, texts: Sequence[str]) -> None:
+    def _set_questions(self, texts: Sequence[str], subdimensions: Sequence[str]) -> None:
         Question.objects.bulk_create(
-            Question(checklist=self, position=position, text=text) for position, text in enumerate(texts, start=1)
+            Question(checklist=self, position=position, text=text, subdimension=subdimension)
+            for position, (text, subdimension) in enumerate(zip_longest(texts, subdimensions, fillvalue=""), start=1)
         )
 
 
@@ -138,6 +173,7 @@ class Question(models.Model):
     checklist = models.ForeignKey(Checklist, models.CASCADE, related_name="questions")
     position = models.PositiveSmallIntegerField()
     text = models.CharField(max_length=LONGEST)
+    subdimension = models.CharField(max_length=80, blank=True)  # of a dimension's checklist: what it belongs to
 
     class Meta:
         ordering = ["checklist", "position"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 from django.db import models
 from django.db.models import Count, Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
@@ -18,6 +20,16 @@ class ItemQuerySet(models.QuerySet["Item"]):
     def matching(self, text: str) -> ItemQuerySet:
         """Items whose external id or instruction contains the text, in any case."""
         return self.filter(Q(external_id__icontains=text) | Q(instruction__icontains=text))
+
+    def chosen(self, category: str, language: str, sample_size: int | None, seed: int) -> list[Item]:
+        """Items of this category and language ("" for all), at most `sample_size` of them, drawn by the seed."""
+        found = self.filter(category=category) if category else self
+        found = found.filter(language=language) if language else found
+        items = list(found)
+        if sample_size is None or sample_size >= len(items):
+            return items
+        keep = set(random.Random(seed).sample([item.pk for item in items], sample_size))
+        return [item for item in items if item.pk in keep]
 
     def with_overview(self) -> ItemQuerySet:
         """Adds `n_responses`, `has_draft` and `has_approved` (checklists)."""

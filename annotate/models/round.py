@@ -86,14 +86,7 @@ class Round(Scale):
     def units(self) -> tuple[list[Response], int]:
         """The responses that the round would label, in item order, and how many lack an approved checklist."""
         items = Item.objects.filter(project=self.project)
-        if self.category:
-            items = items.filter(category=self.category)
-        if self.language:
-            items = items.filter(language=self.language)
-        chosen = list(items)
-        if self.sample_size is not None and self.sample_size < len(chosen):
-            keep = set(random.Random(self.seed).sample([item.pk for item in chosen], self.sample_size))
-            chosen = [item for item in chosen if item.pk in keep]
+        chosen = items.chosen(self.category, self.language, self.sample_size, self.seed)
         responses = list(Response.objects.filter(item__in=chosen).select_related("item"))
         if not self.uses_checklist:
             return responses, 0

@@ -128,16 +128,17 @@ def _saved(
 
 
 def _review(request: MemberRequest, project: Project, found: Checklist, form: QuestionsForm) -> dict[str, object]:
-    parent = found.parent
+    parent, item = found.parent, found.item
+    assert item is not None  # noqa: S101 - the address finds checklists of items
     versions = (
-        found.item.checklists.select_related("created_by", "approved_by", "parent")
+        item.checklists.select_related("created_by", "approved_by", "parent")
         .annotate(n_questions=Count("questions", distinct=True), n_rounds=Count("tasks__round", distinct=True))
         .order_by("-version")
     )
     return {
         "project": project,
         "checklist": found,
-        "item": found.item,
+        "item": item,
         "form": form,
         "questions": form.stored,
         "changes": question_changes([q.text for q in parent.questions.all()], form.stored) if parent else [],

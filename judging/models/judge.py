@@ -19,6 +19,18 @@ class KeyUnavailable(Exception):
     """The judge's key cannot be had; the message says what to do, without any part of the key."""
 
 
+class Pace(models.Model):
+    """When the next call of a judge may be sent, shared by all workers and runs (see `judging.pacing`)."""
+
+    judge = models.OneToOneField("Judge", models.CASCADE, related_name="pace")
+    requests_due = models.DateTimeField(null=True, blank=True)  # theoretical arrival times of a leaky bucket
+    tokens_due = models.DateTimeField(null=True, blank=True)
+    held_until = models.DateTimeField(null=True, blank=True)  # the endpoint asked for a pause
+
+    def __str__(self) -> str:
+        return f"Pace of {self.judge}"
+
+
 class Judge(models.Model):
     """A model at an OpenAI-compatible endpoint, with parameters and prices."""
 
@@ -34,6 +46,7 @@ class Judge(models.Model):
     key_source = models.CharField("key", max_length=12, choices=KeySource.choices, default=KeySource.NONE)
     encrypted_key = models.TextField(blank=True, editable=False)
     temperature = models.FloatField(default=0.0)
+    top_p = models.FloatField("top p", null=True, blank=True)  # not sent where it is empty
     max_tokens = models.PositiveIntegerField("most tokens in a reply", default=512)
     timeout_seconds = models.PositiveIntegerField("seconds to wait for a reply", default=120)
     concurrency = models.PositiveSmallIntegerField("calls at the same time", default=4)
@@ -46,23 +59,35 @@ class Judge(models.Model):
     output_price = models.DecimalField(
         "price of a million output tokens (USD)", max_digits=10, decimal_places=4, default=0
     )
+    hour_price = models.DecimalField("price of an hour of the model (USD)", max_digits=10, decimal_places=4, default=0)
+    requests_per_minute = models.PositiveIntegerField("most calls in a minute", null=True, blank=True)
+    tokens_per_minute = models.PositiveIntegerField("most tokens in a minute", null=True, blank=True)
     is_weak = models.BooleanField(default=False, editable=False)  # the packaged model: pages say so
     archived = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     test_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
     tested_at = models.DateTimeField(null=True, blank=True, editable=False)
     findings = models.JSONField(default=list, blank=True, editable=False)  # of the last test: [{"ok", "text"}]
+    # Of the last test: "schema" (JSON by schema: bool), "alternatives" (token probabilities: how many, 0 for none).
+    abilities = models.JSONField(default=dict, blank=True, editable=False)
 
     class Meta:
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(fields=["project", "name"], name="judge_name_once"),
             models.CheckConstraint(
-                condition=Q(input_price__gte=0, cached_input_price__gte=0, output_price__gte=0),
+                condition=Q(input_price__gte=0, cached_input_price__gte=0, output_price__gte=0, hour_price__gte=0),
                 name="judge_prices_not_negative",
             ),
             models.CheckConstraint(condition=Q(concurrency__gte=1, concurrency__lte=256), name="judge_concurrency"),
             models.CheckConstraint(condition=Q(temperature__gte=0, temperature__lte=2), name="judge_temperature"),
+            models.CheckConstraint(condition=Q(top_p=None) | Q(top_p__gt=0, top_p__lte=1), name="judge_top_p"),
+            models.CheckConstraint(
+                condition=Q(requests_per_minute=None) | Q(requests_per_minute__gte=1), name="judge_requests_per_minute"
+            ),
+            models.CheckConstraint(
+                condition=Q(tokens_per_minute=None) | Q(tokens_per_minute__gte=1), name="judge_tokens_per_minute"
+            ),
             models.CheckConstraint(
                 condition=Q(timeout_seconds__gte=1, max_tokens__gte=1), name="judge_limits_positive"
             ),
@@ -91,11 +116,13 @@ class Judge(models.Model):
         """The findings were about other settings."""
         self.test_asked_at = self.tested_at = None
         self.findings = []
+        self.abilities = {}
 
     @property
     def parameters(self) -> dict[str, Any]:
         """What is sent with every call, and part of the cache key."""
-        return {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        sent = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return sent if self.top_p is None else {**sent, "top_p": self.top_p}
 
     def store_key(self, key: str) -> None:
         self.key_source = self.KeySource.STORED

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
+from itertools import product
 
 from django.db import models
 from django.db.models import Count, Q, Sum
 
-from annotate.models import Checklist, Item, Project, Question, Response, Round, User
+from annotate.models import Checklist, Dimension, Item, Project, Question, Response, Round, User
 from judging.models.judge import Judge
 
 
@@ -47,8 +48,15 @@ class Run(models.Model):
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.JUDGING)
     method = models.CharField(max_length=40)  # the name of a protocol, or of a policy
     round = models.ForeignKey(Round, models.PROTECT, null=True, blank=True, related_name="runs")
+    # Without a round, the units are the responses of the project's items, by these filters.
+    category = models.CharField("only this category", max_length=100, blank=True)
+    language = models.CharField("only this language", max_length=35, blank=True)
+    sample_size = models.PositiveIntegerField("at most this many items", null=True, blank=True)
+    checklist_policy = models.CharField("checklists written by", max_length=40, blank=True)  # "" = pinned, or newest
     repeats = models.PositiveSmallIntegerField(default=1)
+    options = models.JSONField(default=dict, blank=True)  # "analysis", "schema", "alternatives": see protocols.Setup
     prompt_version = models.CharField(max_length=64)  # content hash of the prompt template
+    spending_cap = models.DecimalField("spend at most (USD)", max_digits=10, decimal_places=4, null=True, blank=True)
     seed = models.PositiveIntegerField(default=42)
     state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING)
     pause_reason = models.CharField(max_length=500, blank=True)
@@ -66,6 +74,9 @@ class Run(models.Model):
             models.CheckConstraint(
                 condition=Q(kind="judging") | Q(kind="generation", round=None),
                 name="run_generation_has_no_round",
+            ),
+            models.CheckConstraint(
+                condition=Q(spending_cap=None) | Q(spending_cap__gte=0), name="run_spending_cap_not_negative"
             ),
             models.CheckConstraint(
                 condition=~Q(state="finished") | Q(finished_at__isnull=False), name="run_finish_dated"
@@ -120,7 +131,10 @@ class Call(models.Model):
     order = models.CharField(max_length=2, blank=True)  # of a pair: "ab" or "ba"
     checklist = models.ForeignKey(Checklist, models.PROTECT, null=True, blank=True, related_name="calls")
     question = models.ForeignKey(Question, models.PROTECT, null=True, blank=True, related_name="calls")
+    dimension = models.ForeignKey(Dimension, models.PROTECT, null=True, blank=True, related_name="calls")
+    subdimension = models.CharField(max_length=80, blank=True)  # only the questions that belong to it are asked
     repeat = models.PositiveSmallIntegerField(default=1)
+    follows = models.OneToOneField("self", models.CASCADE, null=True, blank=True, related_name="followed_by")
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.PLANNED)
     leased_until = models.DateTimeField(null=True, blank=True)
@@ -134,6 +148,8 @@ class Call(models.Model):
     prompt = models.JSONField(default=list, blank=True)  # the messages as sent
     parameters = models.JSONField(default=dict, blank=True)
     reply = models.TextField(blank=True)
+    alternatives = models.JSONField(default=list, blank=True)  # of each of the first tokens: [[token, log probability]]
+    reserved = models.DecimalField(max_digits=16, decimal_places=10, null=True, blank=True)  # USD it may cost at most
     finish_reason = models.CharField(max_length=40, blank=True)
     input_tokens = models.PositiveIntegerField(default=0)
     cached_tokens = models.PositiveIntegerField(default=0)
@@ -165,27 +181,26 @@ class Call(models.Model):
 
 
 def _verdict_once() -> list[models.UniqueConstraint]:
-    """One verdict per run, unit, question, repeat and order; NULLs are told apart because SQL holds them distinct."""
+    """One verdict per run, unit, question or dimension, repeat and order; NULLs are told apart because SQL holds them
+    distinct."""
     constraints = []
-    for pair in (False, True):
-        for asked in (False, True):
-            fields = (
-                ["run", "response", "repeat"] + (["other", "order"] if pair else []) + (["question"] if asked else [])
+    for pair, by in product((False, True), ("question", "dimension", "whole")):
+        constraints.append(
+            models.UniqueConstraint(
+                fields=["run", "response", "repeat", *(["other", "order"] if pair else []), *([by] * (by != "whole"))],
+                condition=Q(
+                    other__isnull=not pair, question__isnull=by != "question", dimension__isnull=by != "dimension"
+                ),
+                name=f"verdict_once_{'pair' if pair else 'single'}_{by}",
             )
-            constraints.append(
-                models.UniqueConstraint(
-                    fields=fields,
-                    condition=Q(other__isnull=not pair, question__isnull=not asked),
-                    name=f"verdict_once_{'pair' if pair else 'single'}_{'question' if asked else 'whole'}",
-                )
-            )
+        )
     return constraints
 
 
 class VerdictQuerySet(models.QuerySet["Verdict"]):
     def readable(self) -> VerdictQuerySet:
-        """Verdicts that carry a value: an answer or a score."""
-        return self.filter(Q(state__in=["yes", "no", "na"]) | Q(state="score"))
+        """Verdicts that carry a value: an answer, a score or a preference."""
+        return self.filter(state__in=["yes", "no", "na", "score", "preference"])
 
 
 class Verdict(models.Model):
@@ -196,8 +211,16 @@ class Verdict(models.Model):
         NO = "no", "No"
         NA = "na", "Not applicable"
         SCORE = "score", "Score"
+        PREFERENCE = "preference", "Preference"
         UNPARSED = "unparsed", "Unreadable"
         ERROR = "error", "Failed"
+
+    class Choice(models.TextChoices):
+        """Of a pair, in the order in which it was shown; `judging.pairs.turned_back` makes it a win, tie or loss."""
+
+        FIRST = "first", "The first shown"
+        SAME = "same", "Neither"
+        SECOND = "second", "The second shown"
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="verdicts")
     call = models.ForeignKey(Call, models.CASCADE, related_name="verdicts")
@@ -205,9 +228,13 @@ class Verdict(models.Model):
     other = models.ForeignKey(Response, models.PROTECT, null=True, blank=True, related_name="+")
     order = models.CharField(max_length=2, blank=True)
     question = models.ForeignKey(Question, models.PROTECT, null=True, blank=True, related_name="verdicts")
+    dimension = models.ForeignKey(Dimension, models.PROTECT, null=True, blank=True, related_name="verdicts")
     repeat = models.PositiveSmallIntegerField(default=1)
-    state = models.CharField(max_length=8, choices=State.choices)
+    state = models.CharField(max_length=10, choices=State.choices)
     score = models.FloatField(null=True, blank=True)
+    choice = models.CharField(max_length=6, choices=Choice.choices, blank=True)
+    probability = models.FloatField(null=True, blank=True)  # of yes, as a share of yes and no (paper 003, Eq. 1)
+    captured = models.FloatField(null=True, blank=True)  # what yes and no have together of the probability mass
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = VerdictQuerySet.as_manager()
@@ -223,6 +250,16 @@ class Verdict(models.Model):
             models.CheckConstraint(
                 condition=Q(question=None) | Q(state__in=["yes", "no", "na", "unparsed", "error"]),
                 name="verdict_question_gets_answer",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="preference", other__isnull=False) & ~Q(choice="")
+                | (~Q(state="preference") & Q(choice="")),
+                name="verdict_choice_only_when_read",
+            ),
+            models.CheckConstraint(condition=Q(question=None) | Q(dimension=None), name="verdict_about_one_thing"),
+            models.CheckConstraint(
+                condition=Q(probability=None) | Q(probability__gte=0, probability__lte=1),
+                name="verdict_probability_in_range",
             ),
         ]
 

@@ -32,7 +32,13 @@ class Template:
 
     name: str
     version: str
+    source: str
     messages: tuple[tuple[str, str], ...]
+
+    @property
+    def placeholders(self) -> set[str]:
+        """The names that the template wants values for, as they are written: `response`, `=scale`."""
+        return {"".join(found) for _, text in self.messages for found in _PLACEHOLDER.findall(text)}
 
     def fill(self, values: Mapping[str, str]) -> list[Message]:
         """The messages to send. A placeholder without a value raises KeyError; an empty value leaves no fence."""
@@ -56,8 +62,34 @@ class Template:
 @cache
 def template(name: str) -> Template:
     """The template of the file `<name>.txt`."""
-    source = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    return parse(name, (FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+def names() -> list[str]:
+    """All templates that Concord brings."""
+    return sorted(file.stem for file in FOLDER.glob("*.txt"))
+
+
+def parse(name: str, source: str) -> Template:
+    """A template from its text. Line ends and blank lines around it make no other version."""
+    source = source.replace("\r\n", "\n").strip() + "\n"
     parts = _SECTION.split(source)
     messages = tuple((role, text.strip()) for role, text in zip(parts[1::2], parts[2::2], strict=True))
     digest = hashlib.sha256(source.encode()).hexdigest()
-    return Template(name, digest[:VERSION_LENGTH], messages)
+    return Template(name, digest[:VERSION_LENGTH], source, messages)
+
+
+def problem_with(name: str, source: str) -> str:
+    """Why a text cannot stand in for the template of this name, as a sentence with the remedy; "" where it can."""
+    given, brought = parse(name, source), template(name)
+    if not _SECTION.match(given.source) or given.messages[-1][0] != "user" or not all(t for _, t in given.messages):
+        return "A prompt begins with a line [system] or [user], has text in every part, and ends with a [user] part."
+    unknown = sorted(given.placeholders - brought.placeholders)
+    if unknown:
+        known = ", ".join(f"{{{{{name}}}}}" for name in sorted(brought.placeholders))
+        return f"Nothing fills {{{{{unknown[0]}}}}}: use only {known}."
+    needed = {name for name in brought.placeholders if not name.startswith("=")} - {"history", "reference"}
+    missing = sorted(needed - given.placeholders)
+    if missing:
+        return f"The prompt must show {{{{{missing[0]}}}}}: put it where the judge should read it."
+    return ""

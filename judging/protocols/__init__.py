@@ -1,6 +1,6 @@
 """The judging protocols, by name. A new one is a module here and a line below."""
 
-from judging.protocols.base import Outcome, Protocol, Unit
+from judging.protocols.base import Outcome, Protocol, Setup, Unit
 from judging.protocols.direct import Direct
 from judging.protocols.tick import Tick
 
@@ -12,4 +12,4 @@ PROTOCOLS: dict[str, Protocol] = {
     )
 }
 
-__all__ = ["PROTOCOLS", "Outcome", "Protocol", "Unit"]
+__all__ = ["PROTOCOLS", "Outcome", "Protocol", "Setup", "Unit"]

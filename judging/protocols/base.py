@@ -3,59 +3,154 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from annotate.models import Checklist, Item, Question, Response, Round
+from annotate.models import Checklist, Dimension, Item, Question, Response
+from annotate.models.project import Scale
 from judging.models import Call, Verdict
-from judging.prompts import Message, template
+from judging.prompts import Message, Template
+
+MOST_ALTERNATIVES = 20  # what endpoints give at most; one that gives fewer says so (see `judging.client`)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What is judged: a response of an item, with the checklist to judge it by where there is one."""
+    """What is judged: a response of an item, or a pair of them, with the checklist or the dimension to judge it by."""
 
     item: Item
     response: Response
     checklist: Checklist | None = None
+    other: Response | None = None
+    dimension: Dimension | None = None
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the calls of one run share.
+
+    template        the prompt, as pinned by the run
+    scale           of the run's round, or of its project
+    analysis        the judge writes its reasons before its verdict (chain of thought)
+    schema          the endpoint takes a JSON schema for the reply
+    alternatives    for how many alternatives of a token it is asked for probabilities; 0 for none
+    """
+
+    template: Template
+    scale: Scale
+    analysis: bool = True
+    schema: bool = False
+    alternatives: int = 0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call says: an answer to a question, or a score; or that it could not be read, or failed."""
+    """One verdict of a call: an answer to a question, a score or a preference; or that it could not be read, or failed.
+
+    `swapped`: of a pair, the answer is about the call's `other` and not about its `response`. For the rest, see
+    `Verdict`.
+    """
 
     state: str  # of Verdict.State
     question: Question | None = None
     score: float | None = None
+    choice: str = ""  # of Verdict.Choice
+    dimension: Dimension | None = None
+    probability: float | None = None
+    captured: float | None = None
+    swapped: bool = False
 
 
 class Protocol(ABC):
-    """One way to judge. A protocol is a module of this package and a line in its registry."""
+    """One way to judge. A protocol is a module of this package, a prompt of its name, and a line in its registry.
+
+    pairs                the units are pairs of responses; each is asked about in both orders
+    needs_checklist      every unit carries the checklist of its item
+    by_dimension         there is one unit for each response and dimension of the project
+    analysis_optional    there is a second prompt, `<name>_short`, that asks for the verdict alone
+    needs_probabilities  the verdict is read from token probabilities
+    yields               what one reply holds: "answers", "score", "preference"
+    turns                how many calls one planned call can lead to, itself included
+    """
 
     name: str
     title: str
     description: str
-    needs_checklist: bool
+    pairs = False
+    needs_checklist = False
+    by_dimension = False
+    analysis_optional = False
+    needs_probabilities = False
+    yields: frozenset[str] = frozenset({"answers"})
+    turns = 1
 
-    @property
-    def prompt_version(self) -> str:
-        return template(self.name).version
+    def template_name(self, *, analysis: bool = True) -> str:
+        return self.name if analysis or not self.analysis_optional else f"{self.name}_short"
 
     @abstractmethod
     def plan(self, unit: Unit, repeats: int) -> Iterator[Call]:
         """Unsaved calls about one unit, calls that share a prompt prefix next to each other."""
 
     @abstractmethod
-    def messages(self, call: Call, round: Round) -> list[Message]:
+    def values(self, call: Call, setup: Setup) -> Mapping[str, str]:
+        """What fills the placeholders of the prompt, by name."""
+
+    def messages(self, call: Call, setup: Setup) -> list[Message]:
         """The prompt of a planned call."""
+        return setup.template.fill(self.values(call, setup))
+
+    def schema(self, call: Call, setup: Setup) -> dict[str, Any] | None:
+        """The JSON schema of the reply, for endpoints that take one; None for a reply in words."""
+        return None
+
+    def parameters(self, call: Call, setup: Setup) -> dict[str, Any]:
+        """What is sent beside the judge's own parameters, or instead of them."""
+        schema = self.schema(call, setup) if setup.schema else None
+        if schema is None:
+            return {}
+        return {"response_format": {"type": "json_schema", "json_schema": {"name": self.name, "schema": schema}}}
 
     @abstractmethod
-    def read(self, call: Call, round: Round) -> list[Outcome]:
-        """The outcomes of an answered call, from its `reply` and `finish_reason`."""
+    def read(self, call: Call, setup: Setup) -> list[Outcome]:
+        """The outcomes of an answered call, from its `reply`, `finish_reason` and `alternatives`.
+
+        Raises faults.CallFailed where the endpoint cannot do what the protocol needs.
+        """
 
     def blank(self, call: Call, state: Verdict.State) -> list[Outcome]:
         """The outcomes of a call that has no reply to read."""
-        return [Outcome(state, call.question)]
+        return [Outcome(state, call.question, dimension=call.dimension if call.question is None else None)]
+
+    def follow_up(self, call: Call, setup: Setup) -> Call | None:
+        """An unsaved second call that an answered one makes necessary. It is asked next and shares the unit; its
+        prompt is up to `messages`, which finds the first call in `call.follows`."""
+        return None
+
+
+def whole_values(call: Call, setup: Setup) -> dict[str, str]:
+    """The values that most prompts share: the texts of the call's item and response, and the scale."""
+    scale = setup.scale
+    return {
+        "history": history_text(call.item),
+        "instruction": call.item.instruction,
+        "response": call.response.text if call.response else "",
+        "scale": scale_text(scale.anchored_scores),
+        "lowest": str(scale.scale_low),
+        "highest": str(scale.scale_high),
+    }
+
+
+def questions_of(call: Call) -> list[Question]:
+    """The questions that a call asks: of its checklist, those of its sub-dimension where it names one."""
+    assert call.checklist is not None  # noqa: S101 - planned with one
+    questions = call.checklist.questions.all()
+    return [question for question in questions if call.subdimension in ("", question.subdimension)]
+
+
+def numbered(questions: Sequence[Question]) -> str:
+    """The questions for a prompt, numbered from 1, one per line."""
+    return "\n".join(f"{number}. {question.text}" for number, question in enumerate(questions, start=1))
 
 
 def history_text(item: Item) -> str:

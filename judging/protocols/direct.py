@@ -4,38 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from annotate.models import Round
 from judging import reading
 from judging.models import Call, Verdict
-from judging.prompts import Message, template
-from judging.protocols.base import Outcome, Protocol, Unit, history_text, scale_text, was_cut_off
+from judging.protocols.base import Outcome, Protocol, Setup, Unit, was_cut_off, whole_values
 
 
 class Direct(Protocol):
     name = "direct"
     title = "Direct scoring"
+    yields = frozenset({"score"})
     description = "Asks for a reason and then one whole number on the round's scale, without a checklist."
-    needs_checklist = False
 
     def plan(self, unit: Unit, repeats: int) -> Iterator[Call]:
         for repeat in range(1, repeats + 1):
             yield Call(item=unit.item, response=unit.response, repeat=repeat)
 
-    def messages(self, call: Call, round: Round) -> list[Message]:
-        assert call.response is not None  # noqa: S101
-        return template(self.name).fill(
-            {
-                "history": history_text(call.item),
-                "instruction": call.item.instruction,
-                "response": call.response.text,
-                "scale": scale_text(round.anchored_scores),
-                "lowest": str(round.scale_low),
-                "highest": str(round.scale_high),
-            }
-        )
+    def values(self, call: Call, setup: Setup) -> dict[str, str]:
+        return whole_values(call, setup)
 
-    def read(self, call: Call, round: Round) -> list[Outcome]:
-        score = reading.score(call.reply, round.scores, cut_off=was_cut_off(call))
+    def read(self, call: Call, setup: Setup) -> list[Outcome]:
+        score = reading.score(call.reply, setup.scale.scores, cut_off=was_cut_off(call))
         if score is None:
             return [Outcome(Verdict.State.UNPARSED)]
         return [Outcome(Verdict.State.SCORE, score=score)]

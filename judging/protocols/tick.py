@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from annotate.models import Round
 from judging import reading
 from judging.models import Call
-from judging.prompts import Message, template
-from judging.protocols.base import Outcome, Protocol, Unit, answer_state, history_text, was_cut_off
+from judging.protocols.base import Outcome, Protocol, Setup, Unit, answer_state, was_cut_off, whole_values
 
 
 class Tick(Protocol):
@@ -29,18 +27,10 @@ class Tick(Protocol):
                     repeat=repeat,
                 )
 
-    def messages(self, call: Call, round: Round) -> list[Message]:
-        assert call.response is not None  # noqa: S101
+    def values(self, call: Call, setup: Setup) -> dict[str, str]:
         assert call.question is not None  # noqa: S101
-        return template(self.name).fill(
-            {
-                "history": history_text(call.item),
-                "instruction": call.item.instruction,
-                "response": call.response.text,
-                "question": call.question.text,
-            }
-        )
+        return {**whole_values(call, setup), "question": call.question.text}
 
-    def read(self, call: Call, round: Round) -> list[Outcome]:
+    def read(self, call: Call, setup: Setup) -> list[Outcome]:
         answer = reading.yes_or_no(call.reply, cut_off=was_cut_off(call))
         return [Outcome(answer_state(answer), call.question)]

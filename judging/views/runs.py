@@ -54,26 +54,15 @@ def run_create(request: MemberRequest, project: Project) -> HttpResponse:
     form = RunForm(request.POST or None, initial={"round": request.GET.get("round")}, project=project)
     context = {"project": project, "form": form}
     if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data
-        plan = preview(chosen["round"], chosen["protocol"], chosen["repeats"])
-        if not plan.calls:
-            form.add_error("round", "There is nothing to judge here: approve checklists for its items first.")
-        elif request.POST.get("action") == "start" and request.POST.get("calls") == str(plan.calls):
-            try:
-                run = engine.plan_judging(
-                    project,
-                    chosen["judge"],
-                    chosen["protocol"],
-                    chosen["round"],
-                    repeats=chosen["repeats"],
-                    user=request.user,
-                )
-            except engine.PlanError as error:
-                form.add_error(None, str(error))
-            else:
-                return redirect("run", project.slug, run.pk)
-        else:
-            context |= {"plan": plan, "judge": chosen["judge"]}
+        try:
+            run = engine.draft(project, **form.cleaned_data, user=request.user)
+            plan = preview(run)
+            agreed = request.POST.get("action") == "start" and request.POST.get("calls") == str(plan.calls)
+            if agreed or not plan.calls:
+                return redirect("run", project.slug, engine.start(run).pk)
+            context |= {"plan": plan, "judge": run.judge}
+        except engine.PlanError as error:
+            form.add_error(None, str(error))
     return render(request, "judging/run_create.html", context)
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotate.differences import question_changes
 from annotate.forms.checklists import fingerprint
-from annotate.models import Checklist, Project, Round, User
+from annotate.models import Checklist, Item, Project, Round, User
 from judging.models import Call, Run
 from tests import build
 
@@ -198,7 +198,7 @@ class TestReview:
         run = Run.objects.create(
             project=project, judge=judge, kind=Run.Kind.GENERATION, method="ticking", prompt_version="abc123"
         )
-        Call.objects.create(run=run, position=1, item=draft.item, state=Call.State.DONE, written=draft)
+        Call.objects.create(run=run, position=1, item=Item.objects.get(), state=Call.State.DONE, written=draft)
         draft.approve(None)
         build.round(project, Round.Kind.CHECK_THEN_SCORE, name="Spring round")
         page = curator.get(url("checklist", draft.pk)).content.decode()
@@ -238,7 +238,7 @@ class TestAccess:
             assert 'name="action"' not in main
             assert "<textarea" not in main
             assert client.post(address, {"action": "approve", "questions": "x?", "draft": draft.pk}).status_code == 403
-        assert client.get(url("checklist_create", draft.item.pk)).status_code == 403
+        assert client.get(url("checklist_create", draft.item_id)).status_code == 403
         draft.refresh_from_db()
         assert (draft.state, texts(draft)) == ("draft", TWO)
 
@@ -247,7 +247,7 @@ class TestAccess:
     ) -> None:
         for user, status in ((ann, 403), (charlie, 404)):
             client.force_login(user)
-            for address in (url("checklists"), url("checklist", draft.pk), url("checklist_create", draft.item.pk)):
+            for address in (url("checklists"), url("checklist", draft.pk), url("checklist_create", draft.item_id)):
                 assert client.get(address).status_code == status
                 assert client.post(address).status_code == status
 

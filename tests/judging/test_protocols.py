@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.models import Checklist, Item, Question, Response, Round
+from annotate.models.project import Scale
 from judging.generators import POLICIES
 from judging.models import Call
 from judging.prompts import FOLDER, fences, template
-from judging.protocols import PROTOCOLS, Unit
+from judging.protocols import PROTOCOLS, Setup, Unit
 
 FENCE_LINE = re.compile(r"^@@@ [A-Z ]+ (?:STARTS|ENDS) @@@$", re.MULTILINE)
 
@@ -65,8 +66,12 @@ def call_about(text: str, question: str = "Is it short?", instruction: str = "Wr
     return Call(item=item, response=response, question=Question(text=question))
 
 
+def setup(name: str, scale: Scale | None = None) -> Setup:
+    return Setup(template(name), scale or Round())
+
+
 def last_message(text: str, **parts: str) -> str:
-    return PROTOCOLS["tick"].messages(call_about(text, **parts), Round())[-1]["content"]
+    return PROTOCOLS["tick"].messages(call_about(text, **parts), setup("tick"))[-1]["content"]
 
 
 # --- fences -----------------------------------------------------------------------------------------------------------
@@ -94,7 +99,7 @@ def test_judged_text_stays_in_its_fence(text: str, part: str) -> None:
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_nothing_in_judged_text_adds_a_message_or_changes_another_part(text: str) -> None:
     protocol = PROTOCOLS["tick"]
-    clean, attacked = (protocol.messages(call_about(body), Round()) for body in ("A line.", text))
+    clean, attacked = (protocol.messages(call_about(body), setup("tick")) for body in ("A line.", text))
     assert [message["role"] for message in attacked] == [message["role"] for message in clean]
     assert attacked[:-1] == clean[:-1]
     head, tail = clean[-1]["content"].split("A line.")
@@ -154,7 +159,7 @@ def test_an_empty_part_leaves_no_fence_and_a_history_gets_one() -> None:
     assert "HISTORY" not in last_message("A line.")
     call = call_about("A line.")
     call.item.history = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Yes?"}]
-    prompt = PROTOCOLS["tick"].messages(call, Round())[-1]["content"]
+    prompt = PROTOCOLS["tick"].messages(call, setup("tick"))[-1]["content"]
     assert "@@@ HISTORY STARTS @@@\nUser: Hello?\n\nAssistant: Yes?\n@@@ HISTORY ENDS @@@" in prompt
 
 
@@ -174,7 +179,8 @@ def test_every_protocol_says_what_it_is(name: str) -> None:
     assert protocol.name == name
     assert protocol.title
     assert protocol.description
-    assert protocol.prompt_version == template(name).version
+    assert template(protocol.template_name()).placeholders
+    assert template(protocol.template_name(analysis=False)).placeholders
 
 
 @pytest.mark.parametrize(
@@ -190,7 +196,7 @@ def test_every_protocol_says_what_it_is(name: str) -> None:
 def test_tick_reads_an_answer_to_its_question(reply: str, finish: str, state: str) -> None:
     call = call_about("A line.")
     call.reply, call.finish_reason = reply, finish
-    [outcome] = PROTOCOLS["tick"].read(call, Round())
+    [outcome] = PROTOCOLS["tick"].read(call, setup("tick"))
     assert (outcome.state, outcome.question, outcome.score) == (state, call.question, None)
 
 
@@ -201,13 +207,14 @@ def test_tick_reads_an_answer_to_its_question(reply: str, finish: str, state: st
 def test_direct_reads_a_score_on_the_rounds_scale(reply: str, state: str, score: int | None) -> None:
     call = call_about("A line.")
     call.reply = reply
-    [outcome] = PROTOCOLS["direct"].read(call, Round(scale_low=0, scale_high=9))
+    [outcome] = PROTOCOLS["direct"].read(call, setup("direct", Round(scale_low=0, scale_high=9)))
     assert (outcome.state, outcome.question, outcome.score) == (state, None, score)
 
 
 def test_direct_shows_the_scale_with_its_anchors_and_no_checklist() -> None:
     round = Round(scale_low=1, scale_high=3, scale_anchors={"1": "useless", "3": "just right"})
-    prompt = "\n".join(message["content"] for message in PROTOCOLS["direct"].messages(call_about("A line."), round))
+    messages = PROTOCOLS["direct"].messages(call_about("A line."), setup("direct", round))
+    prompt = "\n".join(message["content"] for message in messages)
     assert "3: just right\n2\n1: useless" in prompt
     assert "from 1 to 3" in prompt
     assert "Is it short?" not in prompt
@@ -215,7 +222,7 @@ def test_direct_shows_the_scale_with_its_anchors_and_no_checklist() -> None:
 
 def test_no_prompt_names_the_system() -> None:
     for protocol in PROTOCOLS.values():
-        assert "Aster" not in str(protocol.messages(call_about("A line."), Round()))
+        assert "Aster" not in str(protocol.messages(call_about("A line."), setup(protocol.name)))
 
 
 @pytest.mark.django_db

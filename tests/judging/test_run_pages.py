@@ -110,7 +110,7 @@ def test_a_round_without_any_checklist_has_nothing_to_tick(page: Client, project
 
     answer = page.post(NEW, choice(judge, build.round(project), action="preview"))
 
-    assert "There is nothing to judge here: approve checklists for its items first." in answer.text
+    assert "No item of this round has an approved checklist: approve some, or choose" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_calls_lead_to_their_neighbours(page: Client, round: Round) -> None:
 
 def test_checklists_are_written_for_items_that_have_none(client: Client, alice: User, checklist: Checklist) -> None:
     client.force_login(alice)
-    project = checklist.item.project
+    project = checklist.subject.project
     bare = build.item(project, "elm")
     judge = build.judge(project)
 
@@ -333,7 +333,7 @@ def test_checklists_are_written_for_items_that_have_none(client: Client, alice: 
 
 def test_a_named_item_gets_another_checklist(client: Client, alice: User, checklist: Checklist) -> None:
     client.force_login(alice)
-    judge = build.judge(checklist.item.project)
+    judge = build.judge(checklist.subject.project)
 
     client.post(f"{GENERATE}?item={checklist.item_id}", {"judge": judge.pk, "policy": "ticking"})
 

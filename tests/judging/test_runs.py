@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotate.models import Checklist, Project, Round, User
 from judging import claims, runs, work
 from judging.models import Call, Judge, Run
+from judging.protocols import Setup
 from tests import build, scripted_endpoint
 from tests.scripted_endpoint import Play, Request, ScriptedEndpoint, error
 
@@ -439,10 +440,10 @@ def test_a_fault_of_the_program_fails_the_call_and_not_the_run(
     broken = run.calls.order_by("position")[0].pk
     read = Direct.read
 
-    def read_or_break(self: Direct, call: Call, round: Round) -> Any:
+    def read_or_break(self: Direct, call: Call, setup: Setup) -> Any:
         if call.pk == broken:
             raise ZeroDivisionError
-        return read(self, call, round)
+        return read(self, call, setup)
 
     monkeypatch.setattr(Direct, "read", read_or_break)
     endpoint.play("Score: 4")
@@ -476,9 +477,9 @@ def test_a_run_paused_in_the_middle_stores_what_is_under_way_and_asks_no_more(
     run = scored_run(project, judge, responses=12)
     store = claims.settle_verdicts
 
-    def store_and_pause(call: Call, *rest: Any) -> bool:
+    def store_and_pause(*given: Any, **named: Any) -> bool:
         runs.pause(Run.objects.get(pk=run.pk))
-        return store(call, *rest)
+        return store(*given, **named)
 
     endpoint.play("Score: 4")
     with pytest.MonkeyPatch.context() as patch:

@@ -9,7 +9,8 @@ from annotate.models import Checklist, Item, Project, Round
 from judging import local_model, reading, runs, work
 from judging.client import probe
 from judging.models import Call, Judge, Run
-from judging.protocols import PROTOCOLS
+from judging.prompts import template
+from judging.protocols import PROTOCOLS, Setup
 from tests import build
 
 pytestmark = [pytest.mark.real_llm, pytest.mark.django_db, pytest.mark.timeout(600)]
@@ -120,7 +121,7 @@ def test_it_scores_on_the_rounds_scale(project: Project, judge: Judge, items: li
             assert verdict.score in {1, 2, 3, 4, 5}
             assert str(int(verdict.score)) in verdict.call.reply
         else:
-            [outcome] = PROTOCOLS["direct"].read(verdict.call, round)
+            [outcome] = PROTOCOLS["direct"].read(verdict.call, Setup(template("direct"), round))
             assert outcome.score is None
     assert run.verdicts.filter(state="score").exists(), [call.reply for call in run.calls.all()]
     say(f"\ndirect: {run.verdicts.filter(state='score').count()} of 4 replies readable")
