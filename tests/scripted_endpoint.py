@@ -44,6 +44,7 @@ class Play:
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None
     finish_reason: str = "stop"
+    logprobs: list[dict[str, float]] | None = None  # of each token: its alternatives with their log probabilities
     usage: dict[str, Any] | None = field(
         default_factory=lambda: {
             "prompt_tokens": 100,
@@ -175,13 +176,23 @@ class ScriptedEndpoint:
     @staticmethod
     def _chat(request: Request, play: Play) -> bytes:
         message = {"role": "assistant", "content": play.text}
-        body = {
+        choice: dict[str, Any] = {"index": 0, "finish_reason": play.finish_reason, "message": message}
+        if play.logprobs is not None:
+            choice["logprobs"] = {"content": [_token(listed) for listed in play.logprobs]}
+        body: dict[str, Any] = {
             "id": "scripted",
             "object": "chat.completion",
             "created": 0,
             "model": request.body.get("model"),
-            "choices": [{"index": 0, "finish_reason": play.finish_reason, "message": message}],
+            "choices": [choice],
         }
         if play.usage is not None:
             body["usage"] = play.usage
         return json.dumps(body).encode()
+
+
+def _token(alternatives: dict[str, float]) -> dict[str, Any]:
+    """One token of a reply, the likeliest of its alternatives, in the shape that OpenAI gives it."""
+    listed = [{"token": token, "logprob": logprob, "bytes": None} for token, logprob in alternatives.items()]
+    chosen = max(listed, key=lambda entry: float(str(entry["logprob"])), default={"token": "", "logprob": 0.0})
+    return {**chosen, "top_logprobs": listed}
