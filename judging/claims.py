@@ -232,4 +232,4 @@ def _store(call: Call, outcomes: list[Outcome]) -> None:
         )
         for outcome in outcomes
     )
-    moves.settled(call)
+    moves.settled(call.run, [call])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -195,6 +195,23 @@ def task_labels(task_id: int, *, without: int = 0, answers: bool = True) -> dict
     return said
 
 
+def people_about(round_id: int, responses: Collection[int], *, answers: bool) -> dict[int, dict[Facet, Said]]:
+    """What people said in a round about single responses, by response and facet. At most two queries."""
+    said: defaultdict[int, defaultdict[Facet, Said]] = defaultdict(lambda: defaultdict(Said))
+    parameters = [round_id, *responses]
+    places = statements.places(responses)
+    for response, score, is_simulated in statements.rows(statements.SCORES_ABOUT.format(responses=places), parameters):
+        number = None if score is None else float(score)
+        said[response][SCORE] = said[response][SCORE].and_also(number, is_simulated=is_simulated)
+    if answers and said:
+        for response, question, answer, is_simulated in statements.rows(
+            statements.ANSWERS_ABOUT.format(responses=places), parameters
+        ):
+            facet = Facet("question", question)
+            said[response][facet] = said[response][facet].and_also(answer, is_simulated=is_simulated)
+    return {response: dict(facets) for response, facets in said.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """One repeat of one unit of a run: the state of its call, and of its verdict once there is one."""
@@ -261,23 +278,25 @@ def replies_about(response_id: int, round_id: int) -> dict[int, Replies]:
     return {run: _by_unit(found) for run, found in by_run.items()}
 
 
-def replies_around(call: Call) -> tuple[Replies, Replies]:
-    """About the response of a call, in its run: the repeats before the call was settled, and as they are. One query."""
-    parameters = [call.response_id, call.run.round_id, call.run_id]
-    rows = statements.rows(f"{statements.REPLIES} AND asked.run_id = %s", parameters)
-    after = [row[1:] for row in rows]
-    return _by_unit(after, before=call), _by_unit(after)
+def replies_around(calls: Sequence[Call]) -> tuple[Replies, Replies]:
+    """About the responses of calls of one run: the repeats before these calls were settled, and as they are. One
+    query."""
+    responses = {call.response_id for call in calls}
+    statement = statements.REPLIES_OF_RUN.format(responses=statements.places(responses))
+    after = statements.rows(statement, [calls[0].run_id, *responses])
+    return _by_unit(after, unsettled={call.pk for call in calls}), _by_unit(after)
 
 
-def _by_unit(rows: Iterable[tuple[Any, ...]], before: Call | None = None) -> Replies:
+def _by_unit(rows: Iterable[tuple[Any, ...]], unsettled: Iterable[int] = ()) -> Replies:
+    """Replies by unit; those of the `unsettled` calls as they were before."""
     replies: Replies = {}
-    unsettled = before
+    waiting, pending = set(unsettled), set(unsettled)
     for pk, response, asked, answered, call, verdict, score in rows:
-        if before is None or pk != before.pk:
+        if pk not in pending:
             replies.setdefault((response, answered or asked), []).append(Reply(call, verdict, score))
-        elif unsettled is not None:
+        elif pk in waiting:
             replies.setdefault((response, asked), []).append(Reply(Call.State.LEASED, None, None))
-            unsettled = None
+            waiting.discard(pk)
     return replies
 
 

@@ -6,7 +6,7 @@ Each move is part of the transaction that stores the label, and costs the same h
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from annotate.labelling import Content
@@ -23,11 +23,12 @@ from judging.labels import (
     Reply,
     Said,
     outcome,
+    people_about,
     replies_about,
     replies_around,
     task_labels,
 )
-from judging.models import Call
+from judging.models import Call, Run
 
 log = logging.getLogger(__name__)
 
@@ -75,20 +76,24 @@ def on_labels_changed(
     _carry_out(task.round, find, questions)
 
 
-def settled(call: Call) -> None:
-    """A call of a judge was answered or given up, and its verdicts are stored: move the units that it speaks of."""
-    run = call.run
-    if run.round is None or call.response_id is None or call.other_id is not None:
+def settled(run: Run, calls: Sequence[Call]) -> None:
+    """Calls of a run were answered or given up, and their verdicts are stored: move the units that they speak of."""
+    about = [call for call in calls if call.response_id is not None and call.other_id is None]
+    if run.round is None or not about:
         return
+    round_id = run.round.pk
 
     def find(series: Mapping[Key, Row]) -> Iterator[Move]:
-        before, after = replies_around(call)
-        task = Task.objects.filter(round=run.round, response=call.response, other=None).first()
-        people = task_labels(task.pk) if task else {}
-        for response, question in before.keys() | after.keys():
+        before, after = replies_around(about)
+        units = before.keys() | after.keys()
+        asked = any(question is not None for _, question in units)
+        people = people_about(round_id, {response for response, _ in units}, answers=asked)
+        for response, question in units:
             facet = SCORE if question is None else Facet("question", question)
-            said = people.get(facet, Said())
+            said = people.get(response, {}).get(facet, Said())
             was, now = before.get((response, question)), after.get((response, question))
+            if was == now:
+                continue
             yield Move(
                 Key(facet if question is None else QUESTIONS, run.pk),
                 _place(said, _judged(facet, was)) if was else None,

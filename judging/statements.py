@@ -36,6 +36,27 @@ FROM judging_call asked JOIN judging_run run ON run.id = asked.run_id
 LEFT JOIN judging_verdict verdict ON verdict.call_id = asked.id
 WHERE asked.response_id = %s AND asked.other_id IS NULL AND run.round_id = %s AND run.kind = 'judging'"""
 
+# Of one run, as REPLY_FIELDS.
+REPLIES_OF_RUN = """
+SELECT asked.id, asked.response_id, asked.question_id, verdict.question_id, asked.state, verdict.state, verdict.score
+FROM judging_call asked LEFT JOIN judging_verdict verdict ON verdict.call_id = asked.id
+WHERE asked.run_id = %s AND asked.response_id IN ({responses}) AND asked.other_id IS NULL"""
+
+SCORES_ABOUT = """
+SELECT task.response_id, said.score, annotator.is_simulated
+FROM annotate_task task JOIN annotate_annotation said ON said.task_id = task.id
+JOIN annotate_user annotator ON annotator.id = said.annotator_id
+WHERE task.round_id = %s AND task.response_id IN ({responses}) AND task.other_id IS NULL
+    AND said.state = 'submitted' AND NOT said.surplus"""
+
+ANSWERS_ABOUT = """
+SELECT task.response_id, answer.question_id, answer.value, annotator.is_simulated
+FROM annotate_task task JOIN annotate_annotation said ON said.task_id = task.id
+JOIN annotate_user annotator ON annotator.id = said.annotator_id
+JOIN annotate_answer answer ON answer.annotation_id = said.id
+WHERE task.round_id = %s AND task.response_id IN ({responses}) AND task.other_id IS NULL
+    AND said.state = 'submitted' AND NOT said.surplus"""
+
 CELLS = """
 SELECT series_id, pattern, judge, simulated, units FROM judging_cell
 WHERE units > 0 AND (series_id IN ({whole}) OR (series_id IN ({others}) AND pattern IN ({patterns})))"""
