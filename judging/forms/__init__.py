@@ -1,0 +1,6 @@
+"""What researchers write about judges and runs."""
+
+from judging.forms.judges import JudgeForm
+from judging.forms.runs import GenerationForm, RunForm
+
+__all__ = ["GenerationForm", "JudgeForm", "RunForm"]
