@@ -118,8 +118,9 @@ class Endpoint:
     async def post(self, messages: Sequence[Message], parameters: dict[str, Any]) -> httpx2.Response:
         """Send one chat request within the judge's time-out. Raises the library's errors, and TimeoutError."""
         async with asyncio.timeout(self.timeout):  # for all of it: a reply may come drop by drop
+            # Everything goes as extra body: the library would look at every field of what it is given itself.
             raw = await self._client.chat.completions.with_raw_response.create(
-                model=self.model, messages=cast(Any, list(messages)), extra_body=parameters
+                model=self.model, messages=[], extra_body={"messages": list(messages), **parameters}
             )
             return raw.http_response
 
@@ -216,7 +217,8 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
     if not isinstance(text, str):
         raise CallFailed("The endpoint's reply is not a text.", retryable=True)
     finish = str(choice.get("finish_reason") or "")[:40]
-    if not text.strip():
+    alternatives = _alternatives(choice.get("logprobs"))
+    if not text.strip() and not any(alternatives):
         raise _no_text(finish)
     if len(text) > LONGEST_REPLY:
         raise CallFailed(f"The reply has {len(text):,} characters: limit the tokens of a reply.", retryable=True)
@@ -233,7 +235,7 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
         output_tokens=_count(usage.get("completion_tokens")),
         latency_ms=latency,
         parameters=sent,
-        alternatives=_alternatives(choice.get("logprobs")),
+        alternatives=alternatives,
     )
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 LONGEST_WAIT = 3600.0  # seconds; an endpoint that asks for more is asked again after this
 _REPLACEABLE = ("max_tokens", "seed", "response_format", "top_logprobs")  # parameters that can be sent otherwise
+_PROBABILITIES = {"logprobs", "top_logprobs"}
 _SECRETS = re.compile(r"(?i)\b(?:sk|pk|key|bearer|token)[-_ ][\w.*-]{6,}")
 _TOO_LONG = re.compile(r"(?i)context[ _](?:length|size|window)|too long|maximum context|exceeds? the available context")
 
@@ -91,6 +92,15 @@ def _status(response: httpx2.Response, censor: Callable[[str], str]) -> CallFail
         return CallFailed(
             "The endpoint redirects to another address: put that address into the base URL.", endpoint_down=True
         )
+    if not parameter:
+        parameter = next((name for name in (*_REPLACEABLE, "logprobs") if name in said), "")
+    if 400 <= status < 500 and parameter in _PROBABILITIES:  # so it will refuse every other call of the run
+        return CallFailed(
+            f"The endpoint refuses to give token probabilities ({status}): choose a judge that gives them, "
+            f"or another protocol.{detail}",
+            parameter=parameter,
+            endpoint_down=True,
+        )
     if status in {401, 403}:
         return CallFailed(
             "The endpoint refused the key: check that it is right and may use this model.", endpoint_down=True
@@ -116,8 +126,6 @@ def _status(response: httpx2.Response, censor: Callable[[str], str]) -> CallFail
         )
     if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
         return CallFailed("The texts are longer than the model can take in: use a model with a longer context.")
-    if not parameter:
-        parameter = next((name for name in _REPLACEABLE if name in said), "")
     return CallFailed(f"The endpoint refused the request ({status}).{detail}", parameter=parameter)
 
 

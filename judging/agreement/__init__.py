@@ -47,11 +47,9 @@ from judging.agreement.ranking import Match, Tournament, bradley_terry, elo, mat
 from judging.agreement.replacement import JointHistogram, JointPattern, alpha_difference, replacement_effect
 from judging.agreement.result import Figure
 from judging.agreement.rocketeval import (
-    TokenScore,
     combined_score,
     supervised_scores,
     supervision_weight,
-    token_score,
     unsupervised_score,
 )
 from judging.agreement.selective import (
@@ -102,7 +100,6 @@ __all__ = [
     "PreferenceDistance",
     "Stability",
     "Tally",
-    "TokenScore",
     "Tournament",
     "Value",
     "ValueReport",
@@ -161,7 +158,6 @@ __all__ = [
     "system_level",
     "system_means",
     "tally",
-    "token_score",
     "unsupervised_score",
     "value_reports",
     "vote_credit",

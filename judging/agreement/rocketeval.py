@@ -1,11 +1,11 @@
-"""RocketEval: a normalised score per question, and a score per response from many of them.
+"""RocketEval: a score per response from the normalised scores of its questions (`judging.reading.probabilities`).
 
-Source: RocketEval (003), equations 1 to 3.
+Source: RocketEval (003), equations 2 to 4.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,19 +13,7 @@ from numpy.typing import ArrayLike
 
 from judging.agreement.resampling import FloatArray
 
-LEAST_MASS = 0.1
 MISSING_PROBABILITY = 0.5
-
-
-class TokenScore(NamedTuple):
-    """probability: P(yes) / (P(yes) + P(no)); mass: P(yes) + P(no)."""
-
-    probability: float
-    mass: float
-
-    @property
-    def yes(self) -> bool:
-        return self.probability > 0.5
 
 
 class Supervised(NamedTuple):
@@ -35,35 +23,6 @@ class Supervised(NamedTuple):
 
     scores: FloatArray
     item_weights: FloatArray
-
-
-def token_score(
-    alternatives: Iterable[tuple[str, float]],
-    yes: Sequence[str] = ("yes",),
-    no: Sequence[str] = ("no",),
-    least_mass: float = LEAST_MASS,
-) -> TokenScore | None:
-    """The score of one question from the (token, log probability) alternatives of the first output token.
-
-    The probabilities of all variants of a word are added (case, spaces and the marks of tokenisers for a
-    leading space do not matter). None where yes and no together hold less than ``least_mass``: the reply
-    is unreadable. Raises ValueError without any alternative, because then the endpoint gave no
-    probabilities at all.
-    """
-    totals = {"yes": 0.0, "no": 0.0}
-    words = {**dict.fromkeys(map(_word, yes), "yes"), **dict.fromkeys(map(_word, no), "no")}
-    seen = False
-    for token, log_probability in alternatives:
-        seen = True
-        answer = words.get(_word(token))
-        if answer is not None:
-            totals[answer] += math.exp(log_probability)
-    if not seen:
-        raise ValueError("The endpoint gave no token probabilities; ask for them or choose another protocol.")
-    mass = totals["yes"] + totals["no"]
-    if mass < least_mass or mass == 0.0:
-        return None
-    return TokenScore(totals["yes"] / mass, mass)
 
 
 def unsupervised_score(probabilities: Sequence[float | None], low: float, high: float) -> float | None:
@@ -120,11 +79,6 @@ def supervision_weight(labels: Sequence[int], low: int, high: int) -> float:
 def combined_score(unsupervised: float, supervised: float, weight: float) -> float:
     """(1 - weight) * unsupervised + weight * supervised."""
     return (1.0 - weight) * unsupervised + weight * supervised
-
-
-def _word(token: str) -> str:
-    # "▁" and "Ġ" stand for a leading space in the vocabularies of two families of tokenisers.
-    return token.replace("\u2581", " ").replace("\u0120", " ").strip().casefold()
 
 
 def _filled(values: ArrayLike) -> FloatArray:

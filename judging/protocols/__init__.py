@@ -2,6 +2,7 @@
 
 from judging.protocols.base import Outcome, Protocol, Setup, Unit
 from judging.protocols.direct import Direct
+from judging.protocols.rocketeval import RocketEval
 from judging.protocols.tick import Tick
 
 PROTOCOLS: dict[str, Protocol] = {
@@ -9,6 +10,7 @@ PROTOCOLS: dict[str, Protocol] = {
     for protocol in (
         Tick(),
         Direct(),
+        RocketEval(),
     )
 }
 

@@ -141,6 +141,16 @@ def whole_values(call: Call, setup: Setup) -> dict[str, str]:
     }
 
 
+def question_by_question(unit: Unit, repeats: int) -> Iterator[Call]:
+    """A call for each question of the unit's checklist and each repeat."""
+    assert unit.checklist is not None  # noqa: S101 - units of these protocols carry one
+    for question in unit.checklist.questions.all():
+        for repeat in range(1, repeats + 1):
+            yield Call(
+                item=unit.item, response=unit.response, checklist=unit.checklist, question=question, repeat=repeat
+            )
+
+
 def questions_of(call: Call) -> list[Question]:
     """The questions that a call asks: of its checklist, those of its sub-dimension where it names one."""
     assert call.checklist is not None  # noqa: S101 - planned with one

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from judging import reading
 from judging.models import Call
-from judging.protocols.base import Outcome, Protocol, Setup, Unit, answer_state, was_cut_off, whole_values
+from judging.protocols.base import (
+    Outcome,
+    Protocol,
+    Setup,
+    Unit,
+    answer_state,
+    question_by_question,
+    was_cut_off,
+    whole_values,
+)
 
 
 class Tick(Protocol):
@@ -16,16 +25,7 @@ class Tick(Protocol):
     needs_checklist = True
 
     def plan(self, unit: Unit, repeats: int) -> Iterator[Call]:
-        assert unit.checklist is not None  # noqa: S101 - units of this protocol carry one
-        for question in unit.checklist.questions.all():
-            for repeat in range(1, repeats + 1):
-                yield Call(
-                    item=unit.item,
-                    response=unit.response,
-                    checklist=unit.checklist,
-                    question=question,
-                    repeat=repeat,
-                )
+        return question_by_question(unit, repeats)
 
     def values(self, call: Call, setup: Setup) -> dict[str, str]:
         assert call.question is not None  # noqa: S101

@@ -20,7 +20,6 @@ from judging.agreement import (
     selective_curve,
     supervised_scores,
     supervision_weight,
-    token_score,
     unsupervised_score,
     vote_credit,
     vote_inconsistency,
@@ -55,33 +54,6 @@ def test_micro_and_macro(checklists: list[list[Any]], policy: Any) -> None:
     earned = sum(figure.value * figure.n_units for figure in each if figure.value is not None)
     assert found.micro.value == pytest.approx(earned / sum(figure.n_units for figure in each))
     assert found.macro.n_units == len(rates)
-
-
-def test_variants_of_a_token_are_added() -> None:
-    spread = [("Yes", 0.2), (" yes", 0.2), ("\u2581YES", 0.1), ("no", 0.1), ("\u0120No", 0.05), ("Maybe", 0.3)]
-    found = token_score([(token, math.log(share)) for token, share in spread])
-    assert found is not None
-    assert found.probability == pytest.approx(0.5 / 0.65)
-    assert found.mass == pytest.approx(0.65)
-    assert found.yes
-
-
-def test_too_little_mass_is_unreadable() -> None:
-    little = [("yes", math.log(0.05)), ("no", math.log(0.04)), ("The", math.log(0.9))]
-    assert token_score(little) is None
-    assert token_score(little, least_mass=0.05) is not None
-    assert token_score([("The", 0.0)], least_mass=0) is None
-    with pytest.raises(ValueError, match="no token probabilities"):
-        token_score([])
-    even = token_score([("yes", math.log(0.5)), ("no", math.log(0.5))])
-    assert even is not None
-    assert not even.yes
-
-
-def test_words_of_another_language() -> None:
-    found = token_score([("はい", math.log(0.6)), ("いいえ", math.log(0.2))], yes=("はい",), no=("いいえ",))
-    assert found is not None
-    assert found.probability == pytest.approx(0.75)
 
 
 def test_unsupervised_score_is_mapped_to_the_range() -> None:
