@@ -2,6 +2,7 @@
 
 from judging.protocols.base import Outcome, Protocol, Setup, Unit
 from judging.protocols.direct import Direct
+from judging.protocols.geval import GEval
 from judging.protocols.rocketeval import RocketEval
 from judging.protocols.tick import Tick
 
@@ -11,6 +12,7 @@ PROTOCOLS: dict[str, Protocol] = {
         Tick(),
         Direct(),
         RocketEval(),
+        GEval(),
     )
 }
 

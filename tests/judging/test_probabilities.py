@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.models import Item, Project, Question, Response, Round
+from annotate.models import Dimension, Item, Project, Question, Response, Round
 from judging import runs, work
 from judging.faults import CallFailed
 from judging.models import Call, Run, Verdict
@@ -285,3 +285,96 @@ def test_a_judge_that_was_found_to_give_none_starts_no_run(project: Project) -> 
     build.checklist(build.item(project))
     with pytest.raises(runs.PlanError, match="Fern gives no token probabilities"):
         runs.plan_judging(project, judge, "rocketeval", build.round(project, Round.Kind.CHECK_THEN_SCORE))
+
+
+# --- G-Eval -----------------------------------------------------------------------------------------------------------
+
+
+def scored(reply: str, *tokens: dict[str, float], low: int = 1, high: int = 5, finish: str = "stop") -> Call:
+    item = Item(instruction="Write a line.")
+    dimension = Dimension(
+        name="Coherence",
+        definition="Whether all sentences fit together.",
+        scale_low=low,
+        scale_high=high,
+        scale_anchors={str(high): "all of them"},
+    )
+    given = [[list(pair) for pair in alternatives(token)] for token in tokens]
+    return Call(
+        item=item,
+        response=Response(item=item, system="Aster", text="A line."),
+        dimension=dimension,
+        reply=reply,
+        alternatives=given,
+        finish_reason=finish,
+    )
+
+
+def test_a_score_with_probabilities_is_their_weighted_mean() -> None:
+    call = scored("4", {"4": 0.6, "5": 0.3, "no": 0.05})
+    [outcome] = read(call, "geval")
+    assert outcome.state == "score"
+    assert outcome.score == pytest.approx((4 * 0.6 + 5 * 0.3) / 0.9)
+    assert outcome.captured == pytest.approx(0.9)
+    assert outcome.dimension is call.dimension
+
+
+@pytest.mark.parametrize(
+    ("call", "score"),
+    [
+        (scored("4"), 4),
+        (scored("Score: 4", {"Score": 0.9, "4": 0.1}, {":": 1.0}, {"4": 0.5, "2": 0.5}), 4),
+        (scored("4", {"2": 0.6, "3": 0.4}), 4),  # not the alternatives of what was written
+        (scored("10", {"10": 0.6, "1": 0.4}, high=10), 10),
+        (scored("1", {"1": 0.6, "10": 0.4}, high=10), 1),
+        (scored("-1", {"-": 1.0}, low=-2, high=2), -1),
+    ],
+)
+def test_a_score_without_probabilities_of_its_own_is_the_written_one(call: Call, score: int) -> None:
+    [outcome] = read(call, "geval")
+    assert (outcome.score, outcome.captured) == (score, None)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        scored("I cannot say.", {"4": 0.9}),
+        scored("7", {"7": 0.6, "5": 0.4}),
+        scored("4", {"4": 0.9}, finish="length"),
+    ],
+)
+def test_an_unreadable_score_stays_unreadable_whatever_was_probable(call: Call) -> None:
+    [outcome] = read(call, "geval")
+    assert (outcome.state, outcome.score, outcome.dimension) == ("unparsed", None, call.dimension)
+
+
+def test_the_prompt_shows_the_dimension_and_its_own_scale() -> None:
+    setup = Setup(template("geval"), Round(scale_high=10))
+    [_, asked] = PROTOCOLS["geval"].messages(scored("", high=3), setup)
+    assert "Coherence\n\nWhether all sentences fit together." in asked["content"]
+    assert "3: all of them\n2\n1" in asked["content"]
+    assert "from 1 to 3" in asked["content"]
+
+
+def test_probabilities_are_asked_for_only_where_the_judge_gives_them() -> None:
+    call, protocol = scored(""), PROTOCOLS["geval"]
+    assert protocol.parameters(call, Setup(template("geval"), Round(), schema=True)) == {}
+    sent = protocol.parameters(call, Setup(template("geval"), Round(), alternatives=5))
+    assert sent == {"logprobs": True, "top_logprobs": 5}
+
+
+@pytest.mark.django_db
+def test_a_run_scores_every_response_on_every_dimension(project: Project) -> None:
+    for name in ("Coherence", "Fluency"):
+        Dimension.objects.create(project=project, name=name, definition=f"What {name} means.")
+    Dimension.objects.create(project=project, name="Old", definition="Not used.", archived=True)
+    build.item(project)
+    play = Play("4", logprobs=[{"4": math.log(0.75), "2": math.log(0.25)}])
+    with ScriptedEndpoint(play) as endpoint:
+        judge = build.judge(project, endpoint.base_url, abilities={"alternatives": 5})
+        run = worked(runs.plan_judging(project, judge, "geval", build.round(project)))
+    assert run.calls.count() == 4
+    found = run.verdicts.values_list("response__system", "dimension__name", "score").order_by("call__position")
+    assert list(found) == [
+        (system, name, pytest.approx(3.5)) for system in ("Aster", "Briar") for name in ("Coherence", "Fluency")
+    ]
