@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -12,13 +14,38 @@ from annotate.models import Project
 from judging.models import Judge
 
 # What the findings of a test, or the key that is sent, depend on.
-TESTED = ("base_url", "model", "key_source", "key", "temperature", "max_tokens", "timeout_seconds")
-RANGES: dict[str, tuple[int, int]] = {
+TESTED = ("base_url", "model", "key_source", "key", "temperature", "top_p", "max_tokens", "timeout_seconds")
+RANGES: dict[str, tuple[float, float]] = {
     "temperature": (0, 2),
+    "top_p": (0.01, 1),
     "max_tokens": (1, 100_000),
     "timeout_seconds": (1, 3_600),
     "concurrency": (1, 256),
+    "requests_per_minute": (1, 1_000_000),
+    "tokens_per_minute": (1, 1_000_000_000),
 }
+NO_LIMIT = {"requests_per_minute", "tokens_per_minute"}
+GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Endpoint": ("", ("name", "base_url", "model", "key_source", "key")),
+    "Sampling": ("Sent with every call of a protocol.", ("temperature", "top_p", "max_tokens")),
+    "Limits": (
+        "What the endpoint can take. Calls and tokens in a minute are counted over all runs and workers together.",
+        ("concurrency", "timeout_seconds", "requests_per_minute", "tokens_per_minute"),
+    ),
+    "Prices": (
+        "In US dollars. With 0 everywhere, costs are shown as 0.",
+        ("input_price", "cached_input_price", "output_price", "hour_price"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Fields of a form that belong together."""
+
+    title: str
+    note: str
+    fields: list[forms.BoundField]
 
 
 def price_field(label: str, help_text: str = "") -> forms.DecimalField:
@@ -29,7 +56,12 @@ def price_field(label: str, help_text: str = "") -> forms.DecimalField:
         max_digits=10,
         decimal_places=4,
         initial=0,
-        error_messages={"min_value": "A price cannot be negative: write 0 for a model that costs nothing."},
+        error_messages={
+            "min_value": "A price cannot be negative: write 0 for a model that costs nothing.",
+            **dict.fromkeys(("required", "invalid"), "Write a price as a number, 0 for a model that costs nothing."),
+            **dict.fromkeys(("max_digits", "max_whole_digits"), "Write a price below 1,000,000 dollars."),
+            "max_decimal_places": "Write a price with at most four decimal places.",
+        },
     )
 
 
@@ -45,34 +77,27 @@ class JudgeForm(forms.ModelForm[Judge]):
         max_length=500,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
-    input_price = price_field("Input price", "US dollars for a million tokens. With 0 the cost is shown as 0.")
-    cached_input_price = price_field("Cached input price", "For input that the endpoint had in its cache.")
-    output_price = price_field("Output price")
+    input_price = price_field("A million input tokens")
+    cached_input_price = price_field("A million cached input tokens", "Input that the endpoint had in its cache.")
+    output_price = price_field("A million output tokens")
+    hour_price = price_field(
+        "An hour of the model", "For a rented GPU: the time of a call is shared by the calls at the same time."
+    )
 
     class Meta:
         model = Judge
-        fields = (
-            "name",
-            "base_url",
-            "model",
-            "key_source",
-            "key",
-            "temperature",
-            "max_tokens",
-            "timeout_seconds",
-            "concurrency",
-            "input_price",
-            "cached_input_price",
-            "output_price",
-        )
+        fields = tuple(name for _, names in GROUPS.values() for name in names)
         help_texts = {
             "name": "How the judge is called on every page and in exports.",
             "base_url": "Any OpenAI-compatible endpoint, up to /v1: https://api.openai.com/v1, or http://localhost:11434/v1.",
             "model": "The name that the endpoint knows the model by.",
             "temperature": "0 gives the steadiest verdicts. Above 0 repeats differ from each other.",
+            "top_p": "From 0.01 to 1. It is not sent where this is empty.",
             "max_tokens": "A reply that is cut off here is unreadable: leave room for the reasons.",
             "timeout_seconds": "A call that takes longer has failed and is tried again.",
-            "concurrency": "More is faster, until the endpoint refuses some: they are then sent again later.",
+            "concurrency": "By each worker. More is faster, until the endpoint refuses some; they are sent again.",
+            "requests_per_minute": "Leave it empty for no limit.",
+            "tokens_per_minute": "Input and output together. Leave it empty for no limit.",
         }
         error_messages = {"base_url": {"required": "Write the address of the endpoint, up to /v1."}}
 
@@ -80,10 +105,12 @@ class JudgeForm(forms.ModelForm[Judge]):
         super().__init__(*args, **kwargs)
         self.project = project
         for name, (low, high) in RANGES.items():
-            sentence = f"Write a number from {low} to {high:,}."
+            empty = ", or leave it empty for no limit" if name in NO_LIMIT else ""
+            sentence = f"Write a number from {low} to {high:,}{empty}."
             field = self.fields[name]
             field.validators = [MinValueValidator(low, sentence), MaxValueValidator(high, sentence)]
             field.widget.attrs |= {"min": low, "max": high}
+            field.error_messages |= dict.fromkeys(("required", "invalid"), sentence)
         judge = self.instance
         # Validation writes into the instance, so what is stored now is noted first.
         self._stored_url = judge.base_url.rstrip("/")
@@ -94,6 +121,11 @@ class JudgeForm(forms.ModelForm[Judge]):
             if self._has_key
             else "Stored encrypted, and never shown again. Only for the third choice above."
         )
+
+    def groups(self) -> Iterator[Group]:
+        """The fields as the page shows them."""
+        for title, (note, names) in GROUPS.items():
+            yield Group(title, note, [self[name] for name in names])
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -26,12 +26,16 @@ SETTINGS = {
     "model": "fern-1",
     "key_source": "none",
     "temperature": "0",
+    "top_p": "",
     "max_tokens": "512",
     "timeout_seconds": "60",
     "concurrency": "4",
+    "requests_per_minute": "",
+    "tokens_per_minute": "",
     "input_price": "0.15",
     "cached_input_price": "0.075",
     "output_price": "0.6",
+    "hour_price": "0",
 }
 
 
@@ -77,8 +81,13 @@ def test_a_judge_is_added(page: Client, project: Project) -> None:
     ("changes", "sentence"),
     [
         ({"input_price": "-1"}, "A price cannot be negative: write 0 for a model that costs nothing."),
-        ({"input_price": "NaN"}, "Enter a number."),
-        ({"temperature": "inf"}, "Enter a number."),
+        ({"hour_price": "-0.01"}, "A price cannot be negative: write 0 for a model that costs nothing."),
+        ({"input_price": "NaN"}, "Write a price as a number, 0 for a model that costs nothing."),
+        ({"output_price": ""}, "Write a price as a number, 0 for a model that costs nothing."),
+        ({"output_price": "1e9"}, "Write a price below 1,000,000 dollars."),
+        ({"output_price": "0.00001"}, "Write a price with at most four decimal places."),
+        ({"temperature": "inf"}, "Write a number from 0 to 2."),
+        ({"requests_per_minute": "0"}, "Write a number from 1 to 1,000,000, or leave it empty for no limit."),
         ({"base_url": "ftp://example.org"}, "The base URL must start with http:// or https:// and name a host."),
         ({"base_url": ""}, "Write the address of the endpoint, up to /v1."),
         ({"base_url": "https://me:pass@example.org/v1"}, "Leave user name and password out of the base URL"),
@@ -100,6 +109,12 @@ def test_mistakes_are_explained_and_nothing_is_stored(page: Client, changes: dic
     ("name", "value"),
     [
         ("temperature", "3"),
+        ("temperature", ""),
+        ("top_p", "0"),
+        ("top_p", "1.1"),
+        ("requests_per_minute", "-1"),
+        ("tokens_per_minute", "0"),
+        ("tokens_per_minute", "2.5"),
         ("concurrency", "0"),
         ("concurrency", "1000"),
         ("timeout_seconds", "0"),
@@ -112,6 +127,38 @@ def test_numbers_out_of_range_are_refused_beside_their_field(page: Client, name:
     assert answer.status_code == 200
     assert answer.context["form"].errors[name][0].startswith("Write a number from")
     assert not Judge.objects.exists()
+
+
+def test_what_may_be_left_empty_is_no_limit_and_is_not_sent(page: Client, project: Project) -> None:
+    page.post(NEW, SETTINGS)
+
+    judge = Judge.objects.get(project=project)
+    assert (judge.top_p, judge.requests_per_minute, judge.tokens_per_minute) == (None, None, None)
+    assert judge.parameters == {"temperature": 0.0, "max_tokens": 512}
+
+    limited = {"top_p": "0.9", "requests_per_minute": "60", "tokens_per_minute": "90000", "hour_price": "2.49"}
+    page.post(address(judge), settings_of(judge, **limited, action="save"))
+
+    judge.refresh_from_db()
+    assert (judge.top_p, judge.requests_per_minute, judge.tokens_per_minute) == (0.9, 60, 90_000)
+    assert str(judge.hour_price) == "2.4900"
+    assert judge.parameters == {"temperature": 0.0, "max_tokens": 512, "top_p": 0.9}
+
+
+def test_a_host_that_cannot_be_found_is_left_to_the_test(page: Client, project: Project) -> None:
+    page.post(NEW, {**SETTINGS, "base_url": "http://no-such-host.invalid/v1"})
+
+    assert Judge.objects.get(project=project).base_url == "http://no-such-host.invalid/v1"
+
+
+def test_the_settings_stand_in_groups(page: Client) -> None:
+    answer = page.get(NEW)
+
+    groups = list(answer.context["form"].groups())
+    assert [group.title for group in groups] == ["Endpoint", "Sampling", "Limits", "Prices"]
+    shown = [field.name for group in groups for field in group.fields]
+    assert sorted(shown) == sorted(answer.context["form"].fields)
+    assert answer.text.count("field-group-title") == len(groups)
 
 
 def test_a_name_is_given_once_in_a_project(page: Client, project: Project) -> None:
