@@ -8,8 +8,10 @@ endpoint.play(Play(status=429, headers={"Retry-After": "2"}), "Verdict: NO")  # 
 from __future__ import annotations
 
 import json
+import math
 import socket
 import struct
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -43,6 +45,7 @@ class Play:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None
+    refusal: str = ""  # said in the place of a text
     finish_reason: str = "stop"
     logprobs: list[dict[str, float]] | None = None  # of each token: its alternatives with their log probabilities
     usage: dict[str, Any] | None = field(
@@ -52,6 +55,7 @@ class Play:
             "prompt_tokens_details": {"cached_tokens": 60},
         }
     )
+    latency: float = 0.0  # seconds before the answer
     reset: bool = False  # break the connection instead of answering
     hang: bool = False  # answer nothing until the endpoint closes
     drip: bool = False  # send the headers and then one byte at a time, without an end
@@ -67,19 +71,62 @@ def error(status: int, message: str = "", code: str = "", param: str = "", **hea
     )
 
 
+def chances(*tokens: dict[str, float]) -> list[dict[str, float]]:
+    """Log probabilities for `Play.logprobs`, from the probabilities of each token's alternatives, all above 0."""
+    return [{word: math.log(chance) for word, chance in alternatives.items()} for alternatives in tokens]
+
+
 TOO_MANY = error(429, "Slow down.")
+TOO_MANY_FOR_A_SECOND = error(429, "Slow down.", Retry_After="1")
 OUT_OF_ORDER = error(500, "Something broke.")
 BAD_GATEWAY = Play(status=502, raw=b"<html>Bad gateway</html>")
 WRONG_KEY = error(401, "Incorrect API key provided: sk-very-secret-key")
 UNKNOWN_MODEL = error(404, "The model does not exist.", code="model_not_found")
 RESET = Play(reset=True)
 HANG = Play(hang=True)
+DRIP = Play(drip=True)
 EMPTY_BODY = Play(raw=b"")
 INVALID_JSON = Play(raw=b'{"choices": [')
 NO_CHOICES = Play(raw=b'{"choices": []}')
 EMPTY_REPLY = Play("")
+CUT_OFF = Play("Analysis: it begins well, and then it", finish_reason="length")
+REFUSAL = Play(refusal="I am sorry, but I cannot help with that.")
+WRONG_LANGUAGE = Play("Ответ хорошо написан и полностью соответствует заданию.")
+WRONG_SCHEMA = Play('{"grade": "excellent", "comments": ["well done"], "passed": {"maybe": null}}')
+
+# Answers that hold no reply: the call failed, and may work when it is asked again.
+NO_REPLY = {
+    "too many": TOO_MANY,
+    "too many for a second": TOO_MANY_FOR_A_SECOND,
+    "out of order": OUT_OF_ORDER,
+    "bad gateway": BAD_GATEWAY,
+    "reset": RESET,
+    "hang": HANG,
+    "drip": DRIP,
+    "empty body": EMPTY_BODY,
+    "invalid JSON": INVALID_JSON,
+    "no choices": NO_CHOICES,
+    "empty reply": EMPTY_REPLY,
+}
+# Replies that hold no verdict, whatever was asked.
+NO_VERDICT = {
+    "cut off": CUT_OFF,
+    "refusal": REFUSAL,
+    "wrong language": WRONG_LANGUAGE,
+    "wrong schema": WRONG_SCHEMA,
+}
 
 Script = str | Play | Callable[[Request], "str | Play"]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # as many calls may come at once
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away, as one does that is killed or has waited long enough, is no news."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class ScriptedEndpoint:
@@ -103,8 +150,7 @@ class ScriptedEndpoint:
             def log_message(self, *arguments: Any) -> None:
                 """Requests are kept, not printed."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     @property
@@ -138,6 +184,8 @@ class ScriptedEndpoint:
         return Play(played) if isinstance(played, str) else played
 
     def _answer(self, handler: BaseHTTPRequestHandler, request: Request, play: Play) -> None:
+        if play.latency:
+            self._closing.wait(play.latency)
         if play.reset:
             # Closing with linger zero sends a reset instead of an orderly end.
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -175,7 +223,9 @@ class ScriptedEndpoint:
 
     @staticmethod
     def _chat(request: Request, play: Play) -> bytes:
-        message = {"role": "assistant", "content": play.text}
+        message: dict[str, Any] = {"role": "assistant", "content": play.text}
+        if play.refusal:
+            message |= {"content": None, "refusal": play.refusal}
         choice: dict[str, Any] = {"index": 0, "finish_reason": play.finish_reason, "message": message}
         if play.logprobs is not None:
             choice["logprobs"] = {"content": [_token(listed) for listed in play.logprobs]}
