@@ -293,7 +293,7 @@ OPENAI_MODEL = env.str("OPENAI_MODEL", default="gpt-4o-mini")
 JUDGES_ON_PRIVATE_NETWORKS = flag("CONCORD_JUDGES_ON_PRIVATE_NETWORKS", True)
 if urlsplit(OPENAI_BASE_URL).scheme not in {"http", "https"}:
     raise ImproperlyConfigured("OPENAI_BASE_URL must start with http:// or https://.")
-CALL_LEASE_SECONDS = whole("CONCORD_CALL_LEASE_SECONDS", 120, 5, 3600)
+CALL_LEASE_SECONDS = whole("CONCORD_CALL_LEASE_SECONDS", 60, 5, 3600)
 CALL_MAX_ATTEMPTS = whole("CONCORD_CALL_MAX_ATTEMPTS", 4, 1, 20)
 
 # --- the demo ---------------------------------------------------------------------------------------------------------

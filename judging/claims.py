@@ -1,6 +1,7 @@
 """How workers share the calls of a run: each is claimed under a lease and settled once, by whoever holds the lease.
 
-Both are conditional updates whose row count is checked, so any number of workers may run at once and any may be killed.
+A lease is short, and a worker that lives renews all of its leases in time: any number of workers may run at once, any
+may be killed, and what one of them held is taken up soon after.
 """
 
 from __future__ import annotations
@@ -10,21 +11,23 @@ import hashlib
 import json
 import random
 import secrets
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Min, Q
 
 from annotate.models import Checklist
-from judging import moves
+from judging import moves, statements
 from judging.client import Reply
 from judging.faults import CallFailed
 from judging.models import Call, Judge, Run, Verdict
 from judging.prompts import Message
 from judging.protocols import Outcome
 
-LEASE_MARGIN_SECONDS = 30
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 60.0
 
@@ -35,42 +38,44 @@ def claimable(now: datetime.datetime) -> Q:
     return (Q(state=Call.State.PLANNED) & due) | Q(state=Call.State.LEASED, leased_until__lte=now)
 
 
-def lease_seconds(judge: Judge) -> int:
-    """A lease outlasts the longest possible call."""
-    return max(settings.CALL_LEASE_SECONDS, judge.timeout_seconds + LEASE_MARGIN_SECONDS)
+def new_token() -> str:
+    """What the leases of one worker's slot are known by."""
+    return secrets.token_hex(16)
 
 
-def claim(run: Run, size: int, now: datetime.datetime) -> list[Call]:
+def lease_end(now: datetime.datetime) -> datetime.datetime:
+    return now + datetime.timedelta(seconds=settings.CALL_LEASE_SECONDS)
+
+
+def claim(run: Run, size: int, now: datetime.datetime, token: str = "") -> list[Call]:
     """Take up to `size` calls of a running run, in order; an empty list where there are none or the run stands."""
-    token = secrets.token_hex(16)
-    until = now + datetime.timedelta(seconds=lease_seconds(run.judge))
+    token = token or new_token()
     with transaction.atomic():
         if not Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).exists():
             return []
         free = Call.objects.filter(claimable(now), run=run).order_by("position")
         # Rows that another worker is just taking are passed over instead of waited for.
         chosen = list(free.select_for_update(skip_locked=True).values_list("pk", flat=True)[:size])
+        if not chosen:
+            return []
         Call.objects.filter(claimable(now), pk__in=chosen).update(
-            state=Call.State.LEASED, leased_until=until, lease_token=token
+            state=Call.State.LEASED, leased_until=lease_end(now), lease_token=token
         )
-    related = ["item", "response", "other", "question", "checklist", "dimension", "follows"]
     mine = Call.objects.filter(pk__in=chosen, state=Call.State.LEASED, lease_token=token)
-    return list(mine.select_related(*related).order_by("position"))
+    return list(mine.select_related("follows").order_by("position"))
 
 
-def renew(call: Call, judge: Judge, now: datetime.datetime) -> bool:
-    """Make sure that the lease outlasts a call that starts now. False where the lease was lost."""
-    assert call.leased_until is not None  # noqa: S101 - claimed calls carry a lease
-    if call.leased_until >= now + datetime.timedelta(seconds=judge.timeout_seconds + LEASE_MARGIN_SECONDS / 2):
-        return True
-    until = now + datetime.timedelta(seconds=lease_seconds(judge))
-    call.leased_until = until
-    return bool(_mine(call).update(leased_until=until))
+def renew(run: Run, token: str, now: datetime.datetime) -> int:
+    """Hold all calls of a token for another while. A worker that lives does so in time. Returns their number."""
+    held = Call.objects.filter(run=run, state=Call.State.LEASED, lease_token=token)
+    return held.update(leased_until=lease_end(now))
 
 
-def release(call: Call) -> None:
-    """Give back a call that was claimed and not asked."""
-    _mine(call).update(state=Call.State.PLANNED, leased_until=None, lease_token="")
+def release(calls: Sequence[Call], not_before: datetime.datetime | None = None) -> None:
+    """Give back calls that were claimed and not asked."""
+    for token, of_token in groupby(calls, key=lambda call: call.lease_token):
+        held = Call.objects.filter(pk__in=[call.pk for call in of_token], state=Call.State.LEASED, lease_token=token)
+        held.update(state=Call.State.PLANNED, leased_until=None, lease_token="", reserved=None, not_before=not_before)
 
 
 def cache_key(judge: Judge, parameters: dict[str, Any], messages: list[Message], repeat: int) -> str:
@@ -79,9 +84,10 @@ def cache_key(judge: Judge, parameters: dict[str, Any], messages: list[Message],
     return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def answered(key: str) -> Call | None:
-    """An answered call of any run that asked just this."""
-    return Call.objects.filter(cache_key=key, state=Call.State.DONE).exclude(reply="").order_by("pk").first()
+def answered(keys: Collection[str]) -> dict[str, Call]:
+    """The first answered call of any run that asked just this, by cache key."""
+    found = Call.objects.filter(cache_key__in=keys, state=Call.State.DONE).exclude(reply="").order_by("-pk")
+    return {call.cache_key: call for call in found.defer("prompt")}
 
 
 def reply_of(call: Call) -> Reply:
@@ -112,48 +118,66 @@ def take_reply(call: Call, reply: Reply, *, from_cache: bool) -> None:
     call.attempts += 0 if from_cache else 1
 
 
-def settle_verdicts(
-    call: Call, outcomes: list[Outcome], now: datetime.datetime, *, follow_up: Call | None = None
-) -> bool:
-    """Store an answered call with its verdicts, and plan the call that follows it, where there is one. False, and
-    nothing stored, where the lease was lost."""
-    with transaction.atomic():
-        if not _settle(call, Call.State.DONE, now):
-            return False
-        if follow_up is not None:
-            follow_up.run, follow_up.follows, follow_up.position = call.run, call, call.position + 1
-            follow_up.save()
-        _store(call, outcomes)
-    return True
+@dataclass(frozen=True)
+class Settlement:
+    """What becomes of a claimed call: it is done, with its verdicts or the checklist it wrote; or planned again, or
+    given up, because of a failure."""
+
+    call: Call
+    state: Call.State
+    outcomes: Sequence[Outcome] = ()
+    follow_up: Call | None = None  # asked next
+    policy: str = ""
+    questions: Sequence[str] = ()
+    failure: CallFailed | None = None
 
 
-def settle_checklist(call: Call, policy: str, questions: list[str], now: datetime.datetime) -> bool:
-    """Store an answered call with the checklist draft it wrote. False where the lease was lost."""
-    with transaction.atomic():
-        if not _settle(call, Call.State.DONE, now):
-            return False
-        call.written = Checklist.write(call.item, questions, policy=policy, created_by=call.run.created_by)
-        call.save(update_fields=["written"])
-    return True
+def done(call: Call, outcomes: Sequence[Outcome], *, follow_up: Call | None = None) -> Settlement:
+    """Of an answered call: its verdicts, and the call that is to follow it."""
+    return Settlement(call, Call.State.DONE, outcomes, follow_up)
 
 
-def settle_failure(call: Call, failure: CallFailed, errors: list[Outcome], now: datetime.datetime) -> bool:
-    """Plan a failed call again for later, or give it up with `errors` as its verdicts.
+def written(call: Call, policy: str, questions: Sequence[str]) -> Settlement:
+    """Of an answered call: the checklist draft that it wrote."""
+    return Settlement(call, Call.State.DONE, policy=policy, questions=questions)
 
-    A failure of the whole endpoint costs the call no attempt: it says nothing about this call. False where the lease
-    was lost.
+
+def failed(call: Call, failure: CallFailed, errors: Sequence[Outcome], now: datetime.datetime) -> Settlement:
+    """Of a failed call: to be asked again later, or given up with `errors` as its verdicts.
+
+    A failure of the whole endpoint costs the call no attempt: it says nothing about this call.
     """
     call.error = failure.reason
     call.attempts += 0 if failure.endpoint_down or call.reply else 1  # a reply was counted when it came
     spent = call.attempts % settings.CALL_MAX_ATTEMPTS == 0
     if failure.endpoint_down or (failure.retryable and not spent):
         call.not_before = now + datetime.timedelta(seconds=wait_before(call.attempts, failure))
-        return bool(_settle(call, Call.State.PLANNED, None))
+        return Settlement(call, Call.State.PLANNED, failure=failure)
+    return Settlement(call, Call.State.FAILED, errors, failure=failure)
+
+
+def settle(settlements: Sequence[Settlement], now: datetime.datetime) -> int:
+    """Store what became of calls of one run, all or nothing, and move the live figures. A call whose lease was lost is
+    left alone: whoever took it over stores its own answer. Returns how many were stored."""
     with transaction.atomic():
-        if not _settle(call, Call.State.FAILED, now):
-            return False
-        _store(call, errors)
-    return True
+        held = Call.objects.filter(pk__in=[settlement.call.pk for settlement in settlements], state=Call.State.LEASED)
+        tokens = dict(held.order_by("pk").select_for_update().values_list("pk", "lease_token"))
+        mine = [one for one in settlements if tokens.get(one.call.pk) == one.call.lease_token]
+        for one in mine:
+            if one.questions:
+                one.call.written = Checklist.write(
+                    one.call.item, one.questions, policy=one.policy, created_by=one.call.run.created_by
+                )
+            if one.follow_up is not None:
+                one.follow_up.run, one.follow_up.follows = one.call.run, one.call
+                one.follow_up.position = one.call.position + 1
+                one.follow_up.save()
+        statements.run_many(statements.STORE_CALL, [_stored(one, now) for one in mine])
+        Verdict.objects.bulk_create(verdict for one in mine for verdict in verdicts_of(one.call, one.outcomes))
+        settled = [one.call for one in mine if one.state != Call.State.PLANNED]
+        if settled:
+            moves.settled(settled[0].run, settled)
+    return len(mine)
 
 
 def wait_before(attempts: int, failure: CallFailed) -> float:
@@ -181,45 +205,16 @@ def next_due(run: Run) -> datetime.datetime | None:
     return min((moment for moment in moments.values() if moment is not None), default=None)
 
 
-def _mine(call: Call) -> Any:
-    return Call.objects.filter(pk=call.pk, state=Call.State.LEASED, lease_token=call.lease_token)
-
-
-def _settle(call: Call, state: Call.State, finished_at: datetime.datetime | None) -> int:
-    """Write the call's outcome as long as the lease is ours. Returns the number of rows written: 1 or 0."""
-    return int(
-        _mine(call).update(
-            state=state,
-            leased_until=None,
-            lease_token="",
-            finished_at=finished_at,
-            not_before=call.not_before if state == Call.State.PLANNED else None,
-            attempts=call.attempts,
-            error="" if state == Call.State.DONE else call.error,
-            cache_key=call.cache_key,
-            from_cache=call.from_cache,
-            prompt=call.prompt,
-            parameters=call.parameters,
-            reply=call.reply,
-            alternatives=call.alternatives,
-            finish_reason=call.finish_reason,
-            input_tokens=call.input_tokens,
-            cached_tokens=call.cached_tokens,
-            output_tokens=call.output_tokens,
-            latency_ms=call.latency_ms,
-        )
-    )
-
-
-def _store(call: Call, outcomes: list[Outcome]) -> None:
-    if call.response is None:
+def verdicts_of(call: Call, outcomes: Iterable[Outcome]) -> Iterator[Verdict]:
+    """The outcomes of a call as verdicts, not stored yet. A call about no response has none."""
+    if call.response_id is None:
         return
-    Verdict.objects.bulk_create(
-        Verdict(
+    for outcome in outcomes:
+        yield Verdict(
             run_id=call.run_id,
             call=call,
-            response=call.other if outcome.swapped and call.other else call.response,
-            other=call.response if outcome.swapped else call.other,
+            response_id=call.other_id if outcome.swapped and call.other_id else call.response_id,
+            other_id=call.response_id if outcome.swapped else call.other_id,
             order=call.order,
             question=outcome.question,
             dimension=outcome.dimension,
@@ -230,6 +225,29 @@ def _store(call: Call, outcomes: list[Outcome]) -> None:
             probability=outcome.probability,
             captured=outcome.captured,
         )
-        for outcome in outcomes
-    )
-    moves.settled(call.run, [call])
+
+
+def _stored(one: Settlement, now: datetime.datetime) -> list[Any]:
+    """The parameters of STORE_CALL."""
+    call, moment = one.call, connection.ops.adapt_datetimefield_value
+    planned = one.state == Call.State.PLANNED
+    return [
+        one.state.value,
+        None if planned else moment(now),
+        moment(call.not_before) if planned else None,
+        call.attempts,
+        "" if one.state == Call.State.DONE else call.error,
+        call.cache_key,
+        call.from_cache,
+        json.dumps(call.prompt),
+        json.dumps(call.parameters),
+        call.reply,
+        json.dumps(call.alternatives),
+        call.finish_reason,
+        call.input_tokens,
+        call.cached_tokens,
+        call.output_tokens,
+        call.latency_ms,
+        call.written_id,
+        call.pk,
+    ]

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from judging import claims
+from judging.claims import Settlement
 from judging.faults import CallFailed
 from judging.generators import POLICIES, Policy
 from judging.models import Call, Prompt, Run, Verdict
@@ -30,8 +31,8 @@ class Method(ABC):
         """What is sent beside model and prompt."""
 
     @abstractmethod
-    def settle(self, call: Call, now: datetime.datetime) -> CallFailed | None:
-        """Store what an answered call says. Returns the failure where its reply is of no use."""
+    def conclude(self, call: Call, now: datetime.datetime) -> Settlement:
+        """What an answered call says; its failure where its reply is of no use."""
 
     def errors(self, call: Call) -> list[Outcome]:
         """What is stored for a call that was given up."""
@@ -49,14 +50,12 @@ class Judging(Method):
     def parameters(self, call: Call) -> dict[str, Any]:
         return {**self.run.judge.parameters, **self.protocol.parameters(call, self.setup)}
 
-    def settle(self, call: Call, now: datetime.datetime) -> CallFailed | None:
+    def conclude(self, call: Call, now: datetime.datetime) -> Settlement:
         try:
             outcomes = self.protocol.read(call, self.setup)
         except CallFailed as failure:
-            claims.settle_failure(call, failure, self.errors(call), now)
-            return failure
-        claims.settle_verdicts(call, outcomes, now, follow_up=self.protocol.follow_up(call, self.setup))
-        return None
+            return claims.failed(call, failure, self.errors(call), now)
+        return claims.done(call, outcomes, follow_up=self.protocol.follow_up(call, self.setup))
 
     def errors(self, call: Call) -> list[Outcome]:
         return self.protocol.blank(call, Verdict.State.ERROR)
@@ -73,13 +72,11 @@ class Generation(Method):
     def parameters(self, call: Call) -> dict[str, Any]:
         return self.policy.parameters(self.run.judge, self.run.seed + 100 * (call.repeat - 1) + call.attempts)
 
-    def settle(self, call: Call, now: datetime.datetime) -> CallFailed | None:
+    def conclude(self, call: Call, now: datetime.datetime) -> Settlement:
         questions = self.policy.read(call)
         if questions:
-            claims.settle_checklist(call, self.policy.name, questions, now)
-            return None
-        claims.settle_failure(call, UNREADABLE, [], now)
-        return UNREADABLE
+            return claims.written(call, self.policy.name, questions)
+        return claims.failed(call, UNREADABLE, [], now)
 
 
 def method_of(run: Run) -> Method:

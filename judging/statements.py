@@ -1,7 +1,7 @@
-"""The statements of a move, written out.
+"""The statements of a move and of settled calls, written out.
 
-A move runs inside a person's submit, and for statements as small as these it takes several times longer to build them
-with the query builder than to run them.
+A move runs inside a person's submit, and calls are settled hundreds of times a second: for statements as small as these
+it takes several times longer to build them with the query builder than to run them.
 """
 
 from __future__ import annotations
@@ -68,6 +68,14 @@ ON CONFLICT (series_id, pattern, judge, simulated) DO UPDATE SET units = exclude
 STORE_OBSERVED = "UPDATE judging_series SET observed = CASE id {cases} END WHERE id IN ({ids})"
 
 
+STORE_CALL = """
+UPDATE judging_call SET state = %s, leased_until = NULL, lease_token = '', reserved = NULL, finished_at = %s,
+    not_before = %s, attempts = %s, error = %s, cache_key = %s, from_cache = %s, prompt = %s, parameters = %s,
+    reply = %s, alternatives = %s, finish_reason = %s, input_tokens = %s, cached_tokens = %s, output_tokens = %s,
+    latency_ms = %s, written_id = %s
+WHERE id = %s"""
+
+
 def rows(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
@@ -80,6 +88,13 @@ def run(statement: str, parameters: Sequence[Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)
+
+
+def run_many(statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """The same statement for each row of parameters, in one exchange with the database where it can."""
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
 
 
 def places(values: Iterable[object], place: str = "%s") -> str:

@@ -1,7 +1,9 @@
-"""Workers: they claim calls of a run, ask them at the same time, and store every answer as it arrives.
+"""Workers: they claim calls of a run, ask them at the same time, and store the answers as they arrive.
 
 A worker gives a run at most `SLOT_SECONDS` and then rings for it again, so that one process serves many runs in turn.
-All database work happens in the caller's thread, all waiting for the endpoint in an event loop.
+All database work happens in the caller's thread, all waiting for the endpoint in an event loop. One round of it stores
+whatever was answered during the round before and claims as many calls as there is room for, so a slow database makes
+larger rounds, not fewer calls.
 """
 
 from __future__ import annotations
@@ -9,19 +11,22 @@ from __future__ import annotations
 import asyncio
 import datetime
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from asgiref.sync import async_to_sync, sync_to_async
-from django.db import DatabaseError
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from judging import claims, runs
+from judging import claims, pacing, runs, spending
+from judging.claims import Settlement
 from judging.client import Endpoint, Reply, ask
 from judging.faults import CallFailed
 from judging.methods import Method, method_of
 from judging.models import Call, Run
+from judging.texts import Texts
 
 SLOT_SECONDS = 20.0
 DOWN_IN_A_ROW = 5  # failures that no waiting mends (a refused key), one after the other, that pause a run
@@ -29,6 +34,8 @@ FAULTS_IN_A_ROW = 40  # failures of single calls, likewise
 PATIENCE = datetime.timedelta(seconds=60)  # beyond the judge's time-out: how long failures that pass may last
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
+RENEWALS = 4  # of its leases by a worker that lives, within the length of one
+OUTAGE = datetime.timedelta(minutes=2)  # how long answers are kept for a database that is away
 
 log = logging.getLogger(__name__)
 
@@ -82,9 +89,11 @@ def work(run_id: int, clock: Clock | None = None) -> None:
     if method.prompt_version != run.prompt_version:
         runs.pause(run, "The prompt was changed since this run was planned: start a new run.")
         return
-    async_to_sync(Slot(run, method, clock).work)()
+    slot = Slot(run, method, clock)
+    async_to_sync(slot.work)()
     left = Call.objects.filter(claims.claimable(clock.now()), run=run_id, run__state=Run.State.RUNNING)
-    if not runs.finish(run_id) and left.exists():
+    # A run that must wait is left to the sweeper.
+    if not runs.finish(run_id) and left.exists() and slot.next_look <= clock.now():
         runs.ring(run_id)
 
 
@@ -111,14 +120,23 @@ class Slot:
     method: Method
     clock: Clock
     stopped: bool = False
+    stop_reason: str = ""  # to be stored
     asking: set[asyncio.Task[None]] = field(default_factory=set)
+    answers: list[tuple[Call, Reply | CallFailed | None]] = field(default_factory=list)  # None: not asked after all
+    unstored: list[Settlement] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        judge = self.run.judge
+        self.token = claims.new_token()
+        self.texts = Texts()
         self.deadline = self.clock.now() + datetime.timedelta(seconds=SLOT_SECONDS)
-        self.seats = asyncio.Semaphore(self.run.judge.concurrency)
-        self.breaker = Breaker(
-            PATIENCE + datetime.timedelta(seconds=self.run.judge.timeout_seconds), self.run.failing_since
-        )
+        self.next_look = self.clock.now()  # for calls to take
+        self.next_renewal = self._renewal_due()
+        self.seats = asyncio.Semaphore(judge.concurrency)
+        # Claimed before a seat is free, so that no seat waits for the database; a judge with limits is asked at once.
+        self.ahead = 0 if pacing.is_limited(judge) else max(1, judge.concurrency // 2)
+        self.breaker = Breaker(PATIENCE + datetime.timedelta(seconds=judge.timeout_seconds), self.run.failing_since)
+        self.arrived = asyncio.Event()
 
     async def work(self) -> None:
         """Claim and ask until the slot is over, nothing can be taken within it, or the run stands."""
@@ -137,101 +155,205 @@ class Slot:
                 await asyncio.gather(*self.asking, return_exceptions=True)
 
     async def _keep_asking(self) -> None:
-        seats = self.run.judge.concurrency
-        ahead = max(1, seats // 2)  # claimed before a seat is free, so that no seat waits for the database
-        dry_until = self.clock.now()
         while True:
-            room = seats + ahead - len(self.asking)
-            if not self._over() and room >= ahead and self.clock.now() >= dry_until:
-                calls, claimed = await sync_to_async(self._claim)(room)
-                if claimed < room:
-                    dry_until = self.clock.now() + DRY
-                self.asking |= {asyncio.create_task(self._handle(call)) for call in calls}
-            if self.asking:
-                done, self.asking = await asyncio.wait(
-                    self.asking, timeout=DRY.total_seconds(), return_when=asyncio.FIRST_COMPLETED
-                )
-                for task in done:
-                    task.result()
+            self.arrived.clear()
+            room = self._room()
+            if room or self.answers or self.unstored or self.clock.now() >= self.next_renewal:
+                fresh = await self._in_database(room)
+                self.asking |= {asyncio.create_task(self._ask(call)) for call in fresh}
+            if self.answers:
                 continue
-            due = None if self._over() else await sync_to_async(claims.next_due)(self.run)
-            if due is None or due > self.deadline:
+            if self.asking:
+                await self._wait_for_answer()
+            elif self._over() or not (self._room() or await self._wait_for_calls()):
                 return
-            await self.clock.sleep(max(SHORTEST_SLEEP, (due - self.clock.now()).total_seconds()))
-            dry_until = self.clock.now()
 
     def _over(self) -> bool:
         return self.stopped or self.clock.now() >= self.deadline
 
-    def _claim(self, size: int) -> tuple[list[Call], int]:
-        """Claimed calls with their prompts, and how many were claimed in all: those that were answered before, in any
-        run, are settled at once."""
-        fresh = []
-        claimed = claims.claim(self.run, size, self.clock.now())
-        for call in claimed:
-            call.run = self.run
-            try:
-                self._prepare(call)
-            except DatabaseError:
-                raise
-            except Exception as error:
-                self._broken(call, error)
-                continue
-            known = claims.answered(call.cache_key)
-            if known is None:
-                fresh.append(call)
-            else:
-                self._answered(call, claims.reply_of(known), from_cache=True)
-        return fresh, len(claimed)
+    def _room(self) -> int:
+        """How many calls to claim now. A few at a time would cost more than they bring."""
+        if self._over() or self.clock.now() < self.next_look:
+            return 0
+        room = self.run.judge.concurrency + self.ahead - len(self.asking)
+        return room if room >= max(1, self.ahead // 4) else 0
 
-    def _prepare(self, call: Call) -> None:
-        call.reply = call.finish_reason = ""  # of an earlier attempt
-        call.prompt = self.method.messages(call)
-        call.parameters = self.method.parameters(call)
-        call.cache_key = claims.cache_key(self.run.judge, call.parameters, call.prompt, call.repeat)
+    def _renewal_due(self) -> datetime.datetime:
+        return self.clock.now() + datetime.timedelta(seconds=settings.CALL_LEASE_SECONDS / RENEWALS)
 
-    async def _handle(self, call: Call) -> None:
-        """Ask one call and store what comes of it."""
+    async def _wait_for_answer(self) -> None:
+        try:
+            await asyncio.wait_for(self.arrived.wait(), DRY.total_seconds())
+        except TimeoutError:
+            return
+
+    async def _wait_for_calls(self) -> bool:
+        """Sleep until the next call is due. False where none is within the slot."""
+        due = await sync_to_async(claims.next_due)(self.run)
+        if due is None:
+            return False
+        due = max(due, self.next_look)
+        if due > self.deadline:
+            self.next_look = due
+            return False
+        await self.clock.sleep(max(SHORTEST_SLEEP, (due - self.clock.now()).total_seconds()))
+        self.next_look = self.clock.now()
+        return True
+
+    async def _ask(self, call: Call) -> None:
         async with self.seats:
-            if self._over():
-                await sync_to_async(claims.release)(call)
-                return
-            if not await sync_to_async(claims.renew)(call, self.run.judge, self.clock.now()):
-                return
-            answer = await self._ask(call)
-        failure = answer if isinstance(answer, CallFailed) else None
-        if isinstance(answer, CallFailed):
-            await sync_to_async(self._failed)(call, answer)
-        else:
-            await sync_to_async(self._answered)(call, answer)
-        before = self.breaker.since
-        reason = self.breaker.note(failure, self.clock.now())
-        if before != self.breaker.since:
-            await sync_to_async(self.run.note_failing)(self.breaker.since)
-        if reason and not self.stopped:
-            self.stopped = True
-            log.warning("%s pauses: %s", self.run, reason)
-            await sync_to_async(runs.pause)(self.run, reason)
+            answer = None if self._over() else await self._answer_to(call)
+        self.answers.append((call, answer))
+        if answer is not None:
+            self._note(answer)
+        self.asking.discard(asyncio.current_task())
+        self.arrived.set()
 
-    async def _ask(self, call: Call) -> Reply | CallFailed:
+    async def _answer_to(self, call: Call) -> Reply | CallFailed:
         try:
             return await ask(self.endpoint, call.prompt, call.parameters)
         except CallFailed as failure:
             return failure
 
-    def _answered(self, call: Call, reply: Reply, *, from_cache: bool = False) -> None:
-        claims.take_reply(call, reply, from_cache=from_cache)
+    def _note(self, answer: Reply | CallFailed) -> None:
+        """Let the breaker know, and ask nothing more where it says so."""
+        failure = answer if isinstance(answer, CallFailed) else None
+        self.stop_reason = self.stop_reason or self.breaker.note(failure, self.clock.now())
+        self.stopped = self.stopped or bool(self.stop_reason)
+
+    # -- in the caller's thread ----------------------------------------------------------------------------------------
+
+    async def _in_database(self, room: int) -> list[Call]:
+        """Store what was answered, hold what is under way, and claim up to `room` more calls. A database that is away
+        for a while is waited for: the answers are kept."""
+        answers, self.answers = self.answers, []
+        await sync_to_async(self._conclude)(answers)
+        lost_since: datetime.datetime | None = None
+        while True:
+            try:
+                await sync_to_async(self._store)()
+                return await sync_to_async(self._claim)(room) if room else []
+            except (OperationalError, InterfaceError):
+                lost_since = lost_since or self.clock.now()
+                if self.clock.now() - lost_since >= OUTAGE:
+                    raise
+                log.warning("%s waits for the database.", self.run, exc_info=lost_since == self.clock.now())
+                await sync_to_async(connection.close)()
+                await self.clock.sleep(DRY.total_seconds())
+
+    def _conclude(self, answers: Sequence[tuple[Call, Reply | CallFailed | None]]) -> None:
+        """What becomes of answered calls, to be stored."""
+        now = self.clock.now()
+        claims.release([call for call, answer in answers if answer is None])
+        for call, answer in answers:
+            if answer is None:
+                continue
+            if isinstance(answer, CallFailed):
+                settlement = claims.failed(call, answer, self.method.errors(call), now)
+            else:
+                claims.take_reply(call, answer, from_cache=False)
+                settlement = self._concluded(call)
+            self.unstored.append(settlement)
+            if isinstance(answer, CallFailed) and answer.retry_after:
+                pacing.hold(self.run.judge, now + datetime.timedelta(seconds=answer.retry_after))
+        if self.run.failing_since != self.breaker.since:
+            self.run.note_failing(self.breaker.since)
+        self._pause_where_stopped()
+
+    def _pause_where_stopped(self) -> None:
+        reason, self.stop_reason = self.stop_reason, ""
+        if reason:
+            log.warning("%s pauses: %s", self.run, reason)
+            runs.pause(self.run, reason)
+
+    def _concluded(self, call: Call) -> Settlement:
         try:
-            self.method.settle(call, self.clock.now())
+            return self.method.conclude(call, self.clock.now())
         except DatabaseError:
             raise
         except Exception as error:
-            self._broken(call, error)
+            return self._broken(call, error)
 
-    def _failed(self, call: Call, failure: CallFailed) -> None:
-        claims.settle_failure(call, failure, self.method.errors(call), self.clock.now())
-
-    def _broken(self, call: Call, error: Exception) -> None:
+    def _broken(self, call: Call, error: Exception) -> Settlement:
         """Give up a call on which the program itself failed, so that it cannot hold up the run for ever."""
         log.exception("Call %s of run %s could not be handled", call.position, call.run_id, exc_info=error)
-        self._failed(call, CallFailed(f"The program failed on this call ({type(error).__name__}): see the log."))
+        failure = CallFailed(f"The program failed on this call ({type(error).__name__}): see the log.")
+        return claims.failed(call, failure, self.method.errors(call), self.clock.now())
+
+    def _store(self) -> None:
+        """Store what is not stored yet, and show that this worker lives."""
+        now = self.clock.now()
+        if self.unstored:
+            try:
+                claims.settle(self.unstored, now)
+            except (OperationalError, InterfaceError):
+                raise
+            except Exception:
+                for settlement in self.unstored:  # one of them is at fault: the others are kept
+                    self._store_alone(settlement, now)
+            for settlement in self.unstored:
+                pacing.note_usage(self.run.judge, settlement.call)
+            self.unstored = []
+        if now >= self.next_renewal:
+            claims.renew(self.run, self.token, now)
+            self.next_renewal = self._renewal_due()
+
+    def _store_alone(self, settlement: Settlement, now: datetime.datetime) -> None:
+        try:
+            claims.settle([settlement], now)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:
+            claims.settle([self._broken(settlement.call, error)], now)
+
+    def _claim(self, room: int) -> list[Call]:
+        """Calls to ask now, with their prompts. Those that were answered before, in any run, are settled at once."""
+        judge, now = self.run.judge, self.clock.now()
+        held = pacing.held_until(judge, now)
+        if held:
+            self.next_look = held
+            return []
+        claimed = claims.claim(self.run, room, now, self.token)
+        if len(claimed) < room:
+            self.next_look = now + DRY
+        self.texts.attach(claimed)
+        prepared = [call for call in claimed if self._prepare(call)]
+        known = claims.answered({call.cache_key for call in prepared})
+        fresh = []
+        for call in prepared:
+            if call.cache_key in known:
+                claims.take_reply(call, claims.reply_of(known[call.cache_key]), from_cache=True)
+                self.unstored.append(self._concluded(call))
+            else:
+                fresh.append(call)
+        self._store()
+        return self._let_through(fresh)
+
+    def _let_through(self, calls: Sequence[Call]) -> list[Call]:
+        """The calls that the run's spending cap and the judge's limits allow now; the others are given back."""
+        now = self.clock.now()
+        affordable, reason = spending.admit(self.run, calls)
+        if affordable < len(calls):
+            self.next_look = now + DRY
+        if reason:
+            self.stopped, self.stop_reason = True, reason
+            self._pause_where_stopped()
+        allowed, again = pacing.admit(self.run.judge, calls[:affordable], now)
+        self.next_look = max(self.next_look, again)
+        claims.release(calls[allowed:])
+        return list(calls[:allowed])
+
+    def _prepare(self, call: Call) -> bool:
+        """Put the prompt on a call. False where the program fails on it."""
+        call.run = self.run
+        call.reply = call.finish_reason = ""  # of an earlier attempt
+        try:
+            call.prompt = self.method.messages(call)
+            call.parameters = self.method.parameters(call)
+            call.cache_key = claims.cache_key(self.run.judge, call.parameters, call.prompt, call.repeat)
+        except DatabaseError:
+            raise
+        except Exception as error:
+            self.unstored.append(self._broken(call, error))
+            return False
+        return True

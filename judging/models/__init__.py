@@ -4,7 +4,7 @@ from judging.models.heartbeat import Heartbeat
 from judging.models.judge import Judge, Pace
 from judging.models.live import Cell, Ledger, Series, Snapshot
 from judging.models.prompt import Prompt
-from judging.models.run import Call, Run, Verdict
+from judging.models.run import Call, Run, Sending, Verdict
 
 __all__ = [
     "Call",
@@ -15,6 +15,7 @@ __all__ = [
     "Pace",
     "Prompt",
     "Run",
+    "Sending",
     "Series",
     "Snapshot",
     "Verdict",

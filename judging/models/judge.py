@@ -20,11 +20,10 @@ class KeyUnavailable(Exception):
 
 
 class Pace(models.Model):
-    """When the next call of a judge may be sent, shared by all workers and runs (see `judging.pacing`)."""
+    """Until when nothing is asked of a judge, for all workers and runs; and what they lock to take turns (see
+    `judging.pacing`)."""
 
     judge = models.OneToOneField("Judge", models.CASCADE, related_name="pace")
-    requests_due = models.DateTimeField(null=True, blank=True)  # theoretical arrival times of a leaky bucket
-    tokens_due = models.DateTimeField(null=True, blank=True)
     held_until = models.DateTimeField(null=True, blank=True)  # the endpoint asked for a pause
 
     def __str__(self) -> str:

@@ -26,8 +26,9 @@ class RunQuerySet(models.QuerySet["Run"]):
     def usages(self) -> dict[int, dict[str, int]]:
         """What `Run.usage` says of each of these runs that has sent a call, by run id. One query."""
         sent = Call.objects.filter(run__in=self, from_cache=False).order_by().values_list("run")
-        sums = sent.annotate(Sum("input_tokens"), Sum("cached_tokens"), Sum("output_tokens"))
-        return {run: dict(zip(("input", "cached", "output"), tokens, strict=True)) for run, *tokens in sums}
+        sums = sent.annotate(Sum("input_tokens"), Sum("cached_tokens"), Sum("output_tokens"), Sum("latency_ms"))
+        names = ("input", "cached", "output", "milliseconds")
+        return {run: {name: n or 0 for name, n in zip(names, used, strict=True)} for run, *used in sums}
 
 
 class Run(models.Model):
@@ -36,6 +37,8 @@ class Run(models.Model):
     class Kind(models.TextChoices):
         JUDGING = "judging", "Judging"
         GENERATION = "generation", "Checklist writing"
+
+    NEWEST_CHECKLIST = "newest"
 
     class State(models.TextChoices):
         RUNNING = "running", "Running"
@@ -52,7 +55,8 @@ class Run(models.Model):
     category = models.CharField("only this category", max_length=100, blank=True)
     language = models.CharField("only this language", max_length=35, blank=True)
     sample_size = models.PositiveIntegerField("at most this many items", null=True, blank=True)
-    checklist_policy = models.CharField("checklists written by", max_length=40, blank=True)  # "" = pinned, or newest
+    # "": the one that the round pins, else the newest approved; NEWEST_CHECKLIST: the newest approved in any case.
+    checklist_policy = models.CharField("checklists written by", max_length=40, blank=True)
     repeats = models.PositiveSmallIntegerField(default=1)
     options = models.JSONField(default=dict, blank=True)  # "analysis", "schema", "alternatives": see protocols.Setup
     prompt_version = models.CharField(max_length=64)  # content hash of the prompt template
@@ -88,6 +92,7 @@ class Run(models.Model):
 
     def note_failing(self, since: datetime.datetime | None) -> None:
         """Remember since when no call was answered; None after an answer."""
+        self.failing_since = since
         Run.objects.filter(pk=self.pk).update(failing_since=since)
 
     def progress(self) -> dict[str, int]:
@@ -97,21 +102,29 @@ class Run(models.Model):
         return {**counts, "total": sum(counts.values())}
 
     def usage(self) -> dict[str, int]:
-        """Tokens of the calls that were really sent: input (cached ones included), cached input and output."""
+        """Of the calls that were really sent: tokens of input (cached ones included), cached input and output, and the
+        milliseconds of waiting for replies."""
         sums = self.calls.filter(from_cache=False).aggregate(
-            input=Sum("input_tokens"), cached=Sum("cached_tokens"), output=Sum("output_tokens")
+            input=Sum("input_tokens"),
+            cached=Sum("cached_tokens"),
+            output=Sum("output_tokens"),
+            milliseconds=Sum("latency_ms"),
         )
         return {name: value or 0 for name, value in sums.items()}
 
     def cost(self, used: dict[str, int] | None = None) -> Decimal:
-        """US dollars so far, from the judge's price table (rates per million tokens); of this usage, where given."""
+        """US dollars so far, from the judge's price table; of this usage, where given.
+
+        Token prices are for a million. A judge paid by the hour is charged the time of its calls, shared by as many as
+        go at the same time.
+        """
         used = self.usage() if used is None else used
         judge = self.judge
         return (
             (used["input"] - used["cached"]) * judge.input_price
             + used["cached"] * judge.cached_input_price
             + used["output"] * judge.output_price
-        ) / Decimal(1_000_000)
+        ) / Decimal(1_000_000) + judge.hour_price * used.get("milliseconds", 0) / 3_600_000 / judge.concurrency
 
 
 class Call(models.Model):
@@ -178,6 +191,21 @@ class Call(models.Model):
 
     def __str__(self) -> str:
         return f"Call {self.position} of {self.run_id}"
+
+
+class Sending(models.Model):
+    """A call that was let through to a judge with limits, kept for a minute (see `judging.pacing`)."""
+
+    judge = models.ForeignKey(Judge, models.CASCADE, related_name="sendings")
+    call = models.ForeignKey(Call, models.CASCADE, related_name="sendings")
+    at = models.DateTimeField()
+    tokens = models.PositiveIntegerField()  # estimated; once it is answered, as the endpoint counted them
+
+    class Meta:
+        indexes = [models.Index(fields=["judge", "at"], name="sending_judge_at")]
+
+    def __str__(self) -> str:
+        return f"{self.call_id} to {self.judge}"
 
 
 def _verdict_once() -> list[models.UniqueConstraint]:

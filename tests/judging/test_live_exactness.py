@@ -159,12 +159,12 @@ class Labelling(RuleBasedStateMachine):
     def settle(self, call: Call, reply: str, score: int) -> None:
         if reply in ("later", "given up"):
             failure = CallFailed("The endpoint answered 500.", retryable=reply == "later")
-            claims.settle_failure(call, failure, method_of(call.run).errors(call), self.now)
+            claims.settle([claims.failed(call, failure, method_of(call.run).errors(call), self.now)], self.now)
             Call.objects.filter(pk=call.pk).update(not_before=None)
         elif call.question is not None or reply == "unparsed":
-            claims.settle_verdicts(call, [Outcome(reply, call.question)], self.now)
+            claims.settle([claims.done(call, [Outcome(reply, call.question)])], self.now)
         else:
-            claims.settle_verdicts(call, [Outcome("score", score=score)], self.now)
+            claims.settle([claims.done(call, [Outcome("score", score=score)])], self.now)
 
     @precondition(lambda self: Run.objects.exists())
     @rule(pick=st.integers(0, 99))
@@ -272,7 +272,7 @@ def test_four_processes_that_submit_at_once_leave_exact_cells(
         process.stdin.close()
     now = timezone.now()
     for call in claims.claim(run, 100, now):
-        claims.settle_verdicts(call, [Outcome("yes" if call.pk % 3 else "no", call.question)], now)
+        claims.settle([claims.done(call, [Outcome("yes" if call.pk % 3 else "no", call.question)])], now)
     for process in processes:
         assert process.stderr is not None
         complaints = process.stderr.read()
