@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, count
+from itertools import count
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
-from annotate.models import Checklist, Dimension, Item, Project, Response, Round, User
-from judging import recount
+from annotate.models import Item, Project, Round, User
+from judging import recount, units
 from judging.generators import POLICIES
-from judging.models import Call, Judge, Prompt, Run, Verdict
-from judging.protocols import PROTOCOLS, Protocol, Unit
+from judging.models import Call, Heartbeat, Judge, Prompt, Run, Verdict
+from judging.protocols import PROTOCOLS
 from judging.protocols.base import MOST_ALTERNATIVES
 
 MOST_REPEATS = 100
 BATCH = 2000
+SAME_IN_REPEATS = (
+    "item_id",
+    "response_id",
+    "other_id",
+    "order",
+    "checklist_id",
+    "question_id",
+    "dimension_id",
+    "subdimension",
+)
+QUIET = datetime.timedelta(seconds=30)  # beyond the judge's time-out: calls that take longer may have lost their worker
 
 
 class PlanError(Exception):
-    """The run cannot be planned; the message is a sentence with the remedy."""
+    """The run cannot be planned, or not go on as wished; the message is a sentence with the remedy."""
 
 
 def draft(
@@ -43,7 +56,9 @@ def draft(
 ) -> Run:
     """A judging run that is not stored: of the units of a round, or of the project's items by these filters.
 
-    `repeats`: how often everything is asked; pairs in each order. Raises PlanError where the choice makes no sense.
+    `repeats`: how often everything is asked; pairs in each order. `checklist_policy`: "" for the checklists that the
+    round pins, Run.NEWEST_CHECKLIST for the newest approved ones, or the name of a policy for its newest approved ones.
+    Raises PlanError where the choice makes no sense.
     """
     method = PROTOCOLS.get(protocol)
     if method is None:
@@ -61,6 +76,10 @@ def draft(
     _check_judge(project, judge)
     analysis = analysis or not method.analysis_optional
     known = judge.abilities.get("alternatives")  # an endpoint that was never tested is asked for all where it matters
+    if method.needs_probabilities and known == 0:
+        raise PlanError(
+            f"{judge} gives no token probabilities, which this protocol reads: choose another judge or protocol."
+        )
     most = MOST_ALTERNATIVES if method.needs_probabilities else 0
     options = {
         "analysis": analysis,
@@ -92,13 +111,29 @@ def plan_judging(project: Project, judge: Judge, protocol: str, round: Round | N
     return start(draft(project, judge, protocol, round, **options))
 
 
+def draft_panel(
+    project: Project, judges: Iterable[Judge], protocol: str, round: Round | None = None, **options: Any
+) -> list[Run]:
+    """As `draft`, for several judges at once: one run each. Raises PlanError where there is no judge."""
+    drafts = [draft(project, judge, protocol, round, **options) for judge in judges]
+    if not drafts:
+        raise PlanError("No judge is chosen: choose at least one.")
+    return drafts
+
+
+def start_panel(drafts: Iterable[Run]) -> list[Run]:
+    """Store drafted runs with their calls, all or none."""
+    with transaction.atomic():
+        return [start(run) for run in drafts]
+
+
 def start(run: Run) -> Run:
     """Store a drafted judging run with its calls, and ring for a worker. Raises PlanError where there are none."""
     method = PROTOCOLS[run.method]
-    units, left_out = units_of(run)
-    if not units:
-        raise PlanError(_why_nothing(run, left_out))
-    return _start(run, (call for unit in units for call in method.plan(unit, run.repeats)), turns=method.turns)
+    found, left_out = units.units_of(run)
+    if not found:
+        raise PlanError(units.why_none(run, left_out))
+    return _start(run, (call for unit in found for call in method.plan(unit, run.repeats)), turns=method.turns)
 
 
 def plan_generation(
@@ -125,106 +160,29 @@ def plan_generation(
     return _start(run, (method.plan(item) for item in chosen))
 
 
-def units_of(run: Run) -> tuple[list[Unit], int]:
-    """The units of a judging run, stored or not, those of an item next to each other; and the number of those left out
-    because their item has no checklist.
-
-    A unit of a round has the checklist that its task pins, unless the run chooses a policy; where nothing is pinned,
-    the item's newest approved one.
-    """
-    method = PROTOCOLS[run.method]
-    subjects = _of_round(run, method) if run.round else _of_items(run, method)
-    if method.by_dimension:
-        return _by_dimension(run, method, subjects), 0
-    if not method.needs_checklist:
-        return [Unit(item, response, other=other) for item, response, other, _ in subjects], 0
-    pinned = not run.checklist_policy
-    without = {item.pk: item for item, _, _, checklist in subjects if not (pinned and checklist)}
-    policy = run.checklist_policy or (run.round.checklist_policy if run.round else "")
-    newest = Checklist.objects.prefetch_related("questions").newest_approved(list(without.values()), policy)
-    units = []
-    for item, response, other, checklist in subjects:
-        chosen = checklist if pinned and checklist else newest.get(item.pk)
-        if chosen:
-            units.append(Unit(item, response, chosen, other))
-    return units, len(subjects) - len(units)
-
-
-Subject = tuple[Item, Response, Response | None, Checklist | None]
-
-
-def _of_round(run: Run, method: Protocol) -> list[Subject]:
-    assert run.round is not None  # noqa: S101
-    tasks = (
-        run.round.tasks.filter(response__isnull=False, other__isnull=not method.pairs)
-        .select_related("item", "response", "other", "checklist")
-        .prefetch_related("checklist__questions")
-        .order_by("item_id", "response_id", "other_id")
-    )
-    return [(task.item, task.response, task.other, task.checklist) for task in tasks if task.response]
-
-
-def _of_items(run: Run, method: Protocol) -> list[Subject]:
-    """Of the chosen items every response, or every pair of responses."""
-    items = Item.objects.filter(project=run.project).prefetch_related("responses")
-    subjects: list[Subject] = []
-    for item in items.chosen(run.category, run.language, run.sample_size, run.seed):
-        responses = list(item.responses.all())
-        for response in responses:
-            response.item = item
-        if method.pairs:
-            subjects += [(item, response, other, None) for response, other in combinations(responses, 2)]
-        else:
-            subjects += [(item, response, None, None) for response in responses]
-    return subjects
-
-
-def _by_dimension(run: Run, method: Protocol, subjects: Sequence[Subject]) -> list[Unit]:
-    dimensions = list(Dimension.objects.filter(project=run.project, archived=False))
-    newest = Checklist.objects.prefetch_related("questions").newest_of_dimensions(dimensions)
-    if method.needs_checklist:
-        dimensions = [dimension for dimension in dimensions if dimension.pk in newest]
-    return [
-        Unit(item, response, newest.get(dimension.pk), other, dimension)
-        for item, response, other, _ in subjects
-        for dimension in dimensions
-    ]
-
-
-def _why_nothing(run: Run, left_out: int) -> str:
-    """Why a run has no units, with the remedy."""
-    method = PROTOCOLS[run.method]
-    if left_out:
-        policy = f" by the policy {run.checklist_policy}" if run.checklist_policy else ""
-        where = "of this round" if run.round else "that is chosen"
-        return f"No item {where} has an approved checklist{policy}: approve some, or choose a protocol without one."
-    if run.round and method.pairs and run.round.tasks.exists():
-        return "The units of this round are single responses, not pairs: judge items in place of the round."
-    if run.round and not run.round.tasks.exists():
-        return "This round has no tasks yet: open it first."
-    if run.round and not method.pairs and run.round.tasks.filter(other__isnull=False).exists():
-        return "The units of this round are pairs: choose a protocol that compares two responses."
-    if method.by_dimension:
-        what = "a dimension with an approved checklist" if method.needs_checklist else "a dimension"
-        return f"The project does not have {what} to judge by: add one first."
-    if method.pairs:
-        return "No chosen item has two responses to compare: widen the filter, or import more responses."
-    return "No item matches the filter, or none has a response: widen it, or import items."
-
-
 def pause(run: Run, reason: str = "") -> bool:
     """Ask nothing more until `resume`; calls under way are still stored. False where the run is not running."""
     return _move(run, [Run.State.RUNNING], Run.State.PAUSED, reason)
 
 
 def resume(run: Run) -> bool:
-    """Go on with a paused run. False where it is not paused."""
+    """Go on with a paused run. False where it is not paused. Raises PlanError where its money is spent."""
+    if run.state == Run.State.PAUSED and run.spending_cap is not None and run.cost() >= run.spending_cap:
+        raise PlanError("The run has spent what it may: raise the limit first.")
     with transaction.atomic():
         moved = _move(run, [Run.State.PAUSED], Run.State.RUNNING)
         if moved:
             run.calls.filter(state=Call.State.PLANNED).update(not_before=None)
             ring(run.pk)
     return moved
+
+
+def limit_spending(run: Run, cap: Decimal | None) -> None:
+    """Let a run spend this much in all (US dollars), or without limit. Raises PlanError where it has spent more."""
+    if cap is not None and cap <= (spent := run.cost()):
+        raise PlanError(f"The run has spent ${spent:,.4f} already: allow more than that, or leave the limit empty.")
+    Run.objects.filter(pk=run.pk).update(spending_cap=cap)
+    run.spending_cap = cap
 
 
 def cancel(run: Run) -> bool:
@@ -252,6 +210,48 @@ def retry_failed(run: Run) -> int:
     return planned
 
 
+def add_repeats(run: Run, more: int) -> int:
+    """Ask everything that a judging run asked `more` times again, under the repeat numbers that follow; returns the
+    number of calls. A finished run goes on with them. Raises PlanError."""
+    with transaction.atomic():
+        held = Run.objects.select_for_update().select_related("project", "round").get(pk=run.pk)
+        _check_repeatable(held, more)
+        turns = PROTOCOLS[held.method].turns
+        last = held.calls.aggregate(last=Max("position"))["last"] or 0
+        positions = count((last - 1) // turns * turns + turns + 1, turns)
+        asked = held.calls.filter(follows=None, repeat=1).order_by("position")
+        again = (
+            Call(run=held, position=next(positions), repeat=held.repeats + number, **same)
+            for same in asked.values(*SAME_IN_REPEATS)
+            for number in range(1, more + 1)
+        )
+        planned = len(Call.objects.bulk_create(again, batch_size=BATCH))
+        held.repeats += more
+        if held.state == Run.State.FINISHED:
+            held.state, held.finished_at, held.failing_since = Run.State.RUNNING, None, None
+        held.save(update_fields=["repeats", "state", "finished_at", "failing_since"])
+        recount.rebuild_run(held)
+        ring(held.pk)
+    run.refresh_from_db()
+    return planned
+
+
+def _check_repeatable(run: Run, more: int) -> None:
+    if run.kind != Run.Kind.JUDGING:
+        raise PlanError("A run that writes checklists has no repeats: have more of them written in place of it.")
+    if run.state == Run.State.CANCELLED:
+        raise PlanError("The run was cancelled: start a new one.")
+    if not 1 <= more <= MOST_REPEATS - run.repeats:
+        raise PlanError(
+            f"A run has at most {MOST_REPEATS} repeats, and this one has {run.repeats}: "
+            + (f"add from 1 to {MOST_REPEATS - run.repeats}." if run.repeats < MOST_REPEATS else "start a new one.")
+        )
+    _check_judge(run.project, run.judge)
+    name = PROTOCOLS[run.method].template_name(analysis=run.options.get("analysis", True))
+    if run.prompt_version and Prompt.objects.pinned(run.project, name, run.prompt_version) is None:
+        raise PlanError("The prompt of this run is not there any more: start a new run.")
+
+
 def failures(run: Run) -> list[tuple[str, int]]:
     """The reasons of failed calls with their number, the most frequent first."""
     counted = run.calls.filter(state=Call.State.FAILED).values_list("error").annotate(n=Count("pk"))
@@ -259,19 +259,36 @@ def failures(run: Run) -> list[tuple[str, int]]:
 
 
 def summary(run: Run) -> str:
-    """How far a run is, in words: "1,988 judged, 12 failed"."""
+    """How far a run is, in words: "1,988 judged (7 of them unreadable), 12 failed"."""
     progress = run.progress()
     verb = "judged" if run.kind == Run.Kind.JUDGING else "written"
-    parts = [f"{progress['done']:,} {verb}"]
+    unread = run.calls.filter(state=Call.State.DONE, verdicts__state=Verdict.State.UNPARSED).distinct().count()
+    parts = [f"{progress['done']:,} {verb}" + (f" ({unread:,} of them unreadable)" if unread else "")]
     if progress["failed"]:
         parts.append(f"{progress['failed']:,} failed")
-    unread = run.calls.filter(verdicts__state=Verdict.State.UNPARSED).distinct().count()
-    if unread:
-        parts.append(f"{unread:,} unreadable")
     waiting = progress["planned"] + progress["leased"]
     if waiting:
         parts.append(f"{waiting:,} to go")
     return ", ".join(parts)
+
+
+def hold_up(run: Run, counts: dict[str, int], now: datetime.datetime) -> str:
+    """Why a running run seems to stand still, and until when; "" where it moves. `counts`: as of `Run.progress`."""
+    waiting = counts["planned"] + counts["leased"]
+    if run.state != Run.State.RUNNING or not waiting or run.created_at > now - QUIET:
+        return ""
+    alive = Heartbeat.alive()
+    quiet_since = now - QUIET - datetime.timedelta(seconds=run.judge.timeout_seconds if alive else 0)
+    if run.created_at > quiet_since or run.calls.filter(finished_at__gte=quiet_since).exists():
+        return ""
+    leased = run.calls.filter(state=Call.State.LEASED, leased_until__gt=now)
+    until = leased.aggregate(until=Max("leased_until"))["until"]
+    again = f" Calls that were under way are asked again from {timezone.localtime(until):%H:%M:%S} on." if until else ""
+    if not alive:
+        return f"No worker was seen in the last {settings.HEARTBEAT_MAX_AGE_SECONDS} seconds: start one.{again}"
+    if until:
+        return f"Nothing was answered for a while: the worker of this run may have died.{again}"
+    return ""
 
 
 def finish(run_id: int) -> bool:
@@ -279,10 +296,12 @@ def finish(run_id: int) -> bool:
     left = Call.objects.filter(run=run_id, state__in=[Call.State.PLANNED, Call.State.LEASED])
     if left.exists():
         return False
-    closed = Run.objects.filter(pk=run_id, state=Run.State.RUNNING).update(
-        state=Run.State.FINISHED, finished_at=timezone.now()
-    )
-    return bool(closed)
+    with transaction.atomic():
+        # Whoever plans more calls holds the run's row: they are seen once it is ours.
+        running = Run.objects.filter(pk=run_id, state=Run.State.RUNNING)
+        if not list(running.select_for_update().values_list("pk")) or left.exists():
+            return False
+        return bool(running.update(state=Run.State.FINISHED, finished_at=timezone.now()))
 
 
 def ring(run_id: int) -> None:

@@ -1,6 +1,6 @@
 """What researchers write about judges and runs."""
 
 from judging.forms.judges import JudgeForm
-from judging.forms.runs import GenerationForm, RunForm
+from judging.forms.runs import GenerationForm, LimitForm, RepeatForm, RunForm
 
-__all__ = ["GenerationForm", "JudgeForm", "RunForm"]
+__all__ = ["GenerationForm", "JudgeForm", "LimitForm", "RepeatForm", "RunForm"]

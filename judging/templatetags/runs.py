@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.translation import gettext, ngettext
 
 from judging.generators import POLICIES
 from judging.models import Call, Run, Verdict
@@ -41,15 +46,52 @@ def call_badge(call: Call) -> dict[str, str]:
 
 @register.inclusion_tag("partials/badge.html")
 def verdict_badge(verdict: Verdict) -> dict[str, str]:
-    """The answer, or the score itself; a sign of its own for what could not be read."""
-    state = Verdict.State(verdict.state)
-    label = f"{verdict.score:g}" if verdict.score is not None else verdict.get_state_display()
-    return {"state": VERDICT_BADGES.get(state, "plain"), "label": label}
+    """The answer, the score itself, or which of the two was preferred; a sign of its own for what could not be read."""
+    return {"state": _sign(verdict), "label": _in_words(verdict)}
+
+
+@register.inclusion_tag("judging/partials/verdict_badges.html")
+def verdict_badges(verdicts: Iterable[Verdict]) -> dict[str, Any]:
+    """The verdicts of one call; those that say the same are counted."""
+    counted = Counter((_sign(verdict), _in_words(verdict)) for verdict in verdicts)
+    return {"badges": [(sign, f"{words} ×{n}" if n > 1 else words) for (sign, words), n in counted.items()]}
+
+
+def _sign(verdict: Verdict) -> str:
+    return VERDICT_BADGES.get(Verdict.State(verdict.state), "plain")
+
+
+def _in_words(verdict: Verdict) -> str:
+    if verdict.score is not None:
+        return f"{verdict.score:g}"
+    return verdict.get_choice_display() if verdict.choice else verdict.get_state_display()
 
 
 @register.inclusion_tag("partials/badge.html")
 def run_badge(run: Run) -> dict[str, str]:
     return {"state": "retired" if run.state == Run.State.CANCELLED else run.state, "label": run.get_state_display()}
+
+
+@register.simple_tag
+def shown_first(call: Call) -> str:
+    """The system of a call; of a pair both, in the order in which the judge saw them."""
+    if call.response is None or call.other is None:
+        return call.response.system if call.response else ""
+    pair = (call.response.system, call.other.system)
+    return " / ".join(pair if call.order == "ab" else reversed(pair))
+
+
+@register.filter
+def items_in_words(run: Run) -> str:
+    """Of which items a run without a round is: "3 items, category letters"."""
+    number = run.sample_size
+    some = ngettext("at most %(n)s item", "at most %(n)s items", number) % {"n": intcomma(number)} if number else ""
+    parts = [some or gettext("items")]
+    if run.category:
+        parts.append(gettext("category %(name)s") % {"name": run.category})
+    if run.language:
+        parts.append(gettext("language %(name)s") % {"name": run.language})
+    return ", ".join(parts)
 
 
 @register.filter
@@ -58,6 +100,17 @@ def dollars(value: Decimal) -> str:
     if not value:
         return "$0"
     return f"${value:,.2f}" if value >= 1 else f"${float(value):.3g}"
+
+
+@register.filter
+def duration(seconds: float) -> str:
+    """A length of time in words, rounded up to minutes: "2 h 5 min"."""
+    minutes = math.ceil(seconds / 60)
+    if minutes <= 1:
+        return gettext("a minute")
+    if minutes < 60:
+        return gettext("%(minutes)d min") % {"minutes": minutes}
+    return gettext("%(hours)d h %(minutes)d min") % {"hours": minutes // 60, "minutes": minutes % 60}
 
 
 @register.filter

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import zlib
+from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, Exists, Min, OuterRef, Q
@@ -17,9 +20,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotate.access import CURATE, RESEARCH, MemberRequest, members
 from annotate.models import Item, Project
 from judging import runs as engine
-from judging.forms import GenerationForm, RunForm
+from judging.estimate import plan_of
+from judging.forms import GenerationForm, LimitForm, RepeatForm, RunForm
 from judging.models import Call, Run, Verdict
-from judging.preview import preview
 
 RUNS_A_PAGE = 25
 CALLS_A_PAGE = 50
@@ -28,6 +31,15 @@ ITEMS_SHOWN = 20
 PACE_WINDOW = datetime.timedelta(minutes=5)
 PACE_CALLS = 5
 NOTHING_SENT = {"input": 0, "cached": 0, "output": 0}
+LONG_TEXTS = (
+    "prompt",
+    "reply",
+    "item__instruction",
+    "item__history",
+    "item__reference",
+    "response__text",
+    "other__text",
+)
 UNREADABLE = Verdict.objects.filter(call=OuterRef("pk"), state=Verdict.State.UNPARSED)
 FILTERS = {
     "all": ("All", Q()),
@@ -52,18 +64,24 @@ def runs(request: MemberRequest, project: Project) -> HttpResponse:
 def run_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Two steps on one page: what the choice would send, then the start. A choice changed in between is shown again."""
     form = RunForm(request.POST or None, initial={"round": request.GET.get("round")}, project=project)
-    context = {"project": project, "form": form}
+    context = {"project": project, "form": form, "has_items": Item.objects.filter(project=project).exists()}
     if request.method == "POST" and form.is_valid():
         try:
-            run = engine.draft(project, **form.cleaned_data, user=request.user)
-            plan = preview(run)
-            agreed = request.POST.get("action") == "start" and request.POST.get("calls") == str(plan.calls)
-            if agreed or not plan.calls:
-                return redirect("run", project.slug, engine.start(run).pk)
-            context |= {"plan": plan, "judge": run.judge}
+            drafts = engine.draft_panel(project, **form.choice, user=request.user)
+            plan = plan_of(drafts)
+            if request.POST.get("action") == "start" and request.POST.get("agreed") == plan.fingerprint:
+                return _started(request, project, engine.start_panel(drafts))
+            context["plan"] = plan
         except engine.PlanError as error:
             form.add_error(None, str(error))
     return render(request, "judging/run_create.html", context)
+
+
+def _started(request: MemberRequest, project: Project, runs: list[Run]) -> HttpResponse:
+    if len(runs) == 1:
+        return redirect("run", project.slug, runs[0].pk)
+    messages.success(request, f"{len(runs)} runs are started, one for each judge.")
+    return redirect("runs", project.slug)
 
 
 @require_http_methods(["GET", "POST"])
@@ -106,13 +124,14 @@ def run(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     show = show if show in FILTERS else "all"
     calls = (
         found.calls.filter(FILTERS[show][1])
-        .select_related("item", "response", "question", "written")
+        .select_related("item", "response", "other", "question", "dimension", "written")
         .prefetch_related("verdicts")
-        .defer("prompt", "reply", "item__instruction", "item__history", "item__reference", "response__text")
+        .defer(*LONG_TEXTS)
         .order_by("position")
     )
+    counts = found.progress()
     context = {
-        **_progress(found, found.progress()),
+        **_progress(found, counts, engine.hold_up(found, counts, timezone.now())),
         "project": project,
         "page": Paginator(calls, CALLS_A_PAGE).get_page(request.GET.get("page")),
         "filters": [(name, label, name == show) for name, (label, _) in FILTERS.items()],
@@ -129,12 +148,15 @@ def run_progress(request: MemberRequest, project: Project, pk: int) -> HttpRespo
     if found.state != Run.State.RUNNING and request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Refresh": "true", "Cache-Control": "no-store"})
     counts = found.progress()
-    etag = _etag(found, counts)
+    hold_up = engine.hold_up(found, counts, timezone.now())
+    etag = _etag(found, counts, hold_up)
     response: HttpResponse
     if isinstance(get_conditional_response(request, etag=etag), HttpResponseNotModified):
         response = HttpResponseNotModified()
     else:
-        response = render(request, "judging/run.html#progress", {**_progress(found, counts), "project": project})
+        response = render(
+            request, "judging/run.html#progress", {**_progress(found, counts, hold_up), "project": project}
+        )
     response.headers["ETag"] = etag
     patch_cache_control(response, private=True, no_cache=True)
     return response
@@ -146,15 +168,17 @@ def call(request: MemberRequest, project: Project, pk: int, position: int) -> Ht
     """One call with all that was kept of it."""
     found = _run(project, pk)
     asked = get_object_or_404(
-        found.calls.select_related("item", "response", "question", "checklist", "written"), position=position
+        found.calls.select_related("item", "response", "other", "question", "dimension", "checklist", "written"),
+        position=position,
     )
+    beside = found.calls.values_list("position", flat=True)
     context = {
         "project": project,
         "run": found,
         "call": asked,
-        "verdicts": asked.verdicts.select_related("question"),
-        "previous": found.calls.filter(position=position - 1).exists() and position - 1,
-        "next": found.calls.filter(position=position + 1).exists() and position + 1,
+        "verdicts": asked.verdicts.select_related("question", "response", "dimension"),
+        "previous": beside.filter(position__lt=position).order_by("-position").first(),
+        "next": beside.filter(position__gt=position).order_by("position").first(),
     }
     return render(request, "judging/call.html", context)
 
@@ -166,47 +190,66 @@ def _run(project: Project, pk: int) -> Run:
 def _steer(request: MemberRequest, run: Run) -> None:
     """Do what the pressed button says, and say what came of it."""
     action = request.POST.get("action")
-    if action == "pause" and engine.pause(run):
-        messages.info(request, "The run is paused. Calls that are under way are still stored.")
-    elif action == "resume" and engine.resume(run):
-        messages.success(request, "The run goes on.")
-    elif action == "cancel" and engine.cancel(run):
-        messages.info(request, "The run is cancelled. Its verdicts so far are kept.")
-    elif action == "retry" and (number := engine.retry_failed(run)):
-        messages.success(request, f"{number:,} failed call{'s are' if number > 1 else ' is'} asked again.")
-    else:
-        messages.warning(request, "Nothing was done: the run has moved on since this page was loaded.")
+    try:
+        if action == "pause" and engine.pause(run):
+            messages.info(request, "The run is paused. Calls that are under way are still stored.")
+        elif action == "resume" and engine.resume(run):
+            messages.success(request, "The run goes on.")
+        elif action == "cancel" and engine.cancel(run):
+            messages.info(request, "The run is cancelled. Its verdicts so far are kept.")
+        elif action == "retry" and (number := engine.retry_failed(run)):
+            messages.success(request, f"{number:,} failed call{'s are' if number > 1 else ' is'} asked again.")
+        elif action == "repeat":
+            number = engine.add_repeats(run, _read(RepeatForm(request.POST), "more"))
+            messages.success(request, f"{number:,} call{'s are' if number > 1 else ' is'} added.")
+        elif action == "limit":
+            engine.limit_spending(run, _read(LimitForm(request.POST), "spending_cap"))
+            goes_on = engine.resume(run)
+            messages.success(request, "The limit is set, and the run goes on." if goes_on else "The limit is set.")
+        else:
+            messages.warning(request, "Nothing was done: the run has moved on since this page was loaded.")
+    except engine.PlanError as error:
+        messages.error(request, str(error))
 
 
-def _etag(run: Run, counts: dict[str, int]) -> str:
-    """Changes whenever the progress of the run does."""
+def _read(form: forms.Form, name: str) -> Any:
+    """The value of the one field of a form. Raises PlanError where it is wrong."""
+    if not form.is_valid():
+        raise engine.PlanError(f"{form[name].label}: {form.errors[name].as_data()[0].messages[0]}")
+    return form.cleaned_data[name]
+
+
+def _etag(run: Run, counts: dict[str, int], hold_up: str) -> str:
+    """Changes whenever the progress of the run does, or what holds it up."""
     numbers = "-".join(str(number) for number in counts.values())
-    return f'"{run.pk}-{run.state}-{numbers}-{get_language()}"'
+    return f'"{run.pk}-{run.state}-{numbers}-{zlib.crc32(hold_up.encode())}-{get_language()}"'
 
 
-def _progress(run: Run, counts: dict[str, int]) -> dict[str, object]:
+def _progress(run: Run, counts: dict[str, int], hold_up: str) -> dict[str, object]:
     finished = counts["done"] + counts["failed"]
     usage = run.usage()
     return {
         "run": run,
-        "etag": _etag(run, counts),
+        "etag": _etag(run, counts, hold_up),
         "counts": counts,
         "finished": finished,
         "summary": engine.summary(run),
+        "hold_up": hold_up,
         "failures": engine.failures(run) if counts["failed"] else [],
         "usage": usage,
         "cost": run.cost(usage),
-        "minutes_left": _minutes_left(run, counts["total"] - finished),
+        "from_cache": run.calls.filter(from_cache=True, state=Call.State.DONE).count(),
+        "seconds_left": _seconds_left(run, counts["total"] - finished),
+        "repeats_left": engine.MOST_REPEATS - run.repeats,
     }
 
 
-def _minutes_left(run: Run, waiting: int) -> int | None:
-    """Whole minutes until a running run is done at its recent pace, rounded up; None where nothing tells."""
+def _seconds_left(run: Run, waiting: int) -> float | None:
+    """Until a running run is done at its recent pace; None where nothing tells."""
     if run.state != Run.State.RUNNING or not waiting:
         return None
     now = timezone.now()
     recent = run.calls.filter(finished_at__gte=now - PACE_WINDOW).aggregate(n=Count("pk"), first=Min("finished_at"))
     if recent["n"] < PACE_CALLS or recent["first"] is None:
         return None
-    seconds = max((now - recent["first"]).total_seconds(), 1.0)
-    return int(waiting * seconds / recent["n"] // 60) + 1
+    return float(waiting * max((now - recent["first"]).total_seconds(), 1.0) / recent["n"])

@@ -6,13 +6,13 @@ from typing import Any
 
 from annotate.models import Response, Round
 from judging import recount
-from judging.models import Call, Run, Verdict
+from judging.models import Call, Judge, Run, Verdict
 from tests import build
 
 
-def run_of(round: Round, method: str = "tick", **fields: Any) -> Run:
-    """A running run of a new judge on this round."""
-    judge = build.judge(round.project)
+def run_of(round: Round, method: str = "tick", judge: Judge | None = None, **fields: Any) -> Run:
+    """A running run of this judge, or a new one, on this round."""
+    judge = judge or build.judge(round.project)
     return Run.objects.create(
         project=round.project, judge=judge, method=method, round=round, prompt_version="v", **fields
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 
 from annotate.models import Checklist, Item, Project, Response, Role, Round, User
@@ -50,8 +52,15 @@ def address(run: Run, tail: str = "") -> str:
     return f"{RUNS}{run.pk}/{tail}"
 
 
-def choice(judge: Judge, round: Round, **fields: str) -> dict[str, str]:
-    return {"judge": str(judge.pk), "protocol": "tick", "round": str(round.pk), "repeats": "1", **fields}
+def choice(judge: Judge, round: Round | None, **fields: Any) -> dict[str, Any]:
+    of = {"round": str(round.pk)} if round else {}
+    return {"judges": [str(judge.pk)], "protocol": "tick", "repeats": "1", **of, **fields}
+
+
+def start(page: Client, chosen: dict[str, Any]) -> HttpResponse:
+    """Press both buttons, one after the other."""
+    counted = page.post(NEW, {**chosen, "action": "preview"})
+    return page.post(NEW, {**chosen, "action": "start", "agreed": counted.context["plan"].fingerprint})
 
 
 # --- starting a run ---------------------------------------------------------------------------------------------------
@@ -61,12 +70,12 @@ def test_without_runs_the_page_says_what_to_do(page: Client) -> None:
     assert "No runs yet" in page.get(RUNS).text
 
 
-def test_a_run_needs_a_judge_and_a_round(page: Client, project: Project, item: Item) -> None:
+def test_a_run_needs_a_judge_and_an_item(page: Client, project: Project) -> None:
     assert "No judge to run" in page.get(NEW).text
     build.judge(project)
-    assert "No round to label" in page.get(NEW).text
-    build.round(project, opened=False)
-    assert "No round to label" in page.get(NEW).text
+    assert "Nothing to judge yet" in page.get(NEW).text
+    build.item(project)
+    assert "See what it would send" in page.get(NEW).text
 
 
 def test_the_calls_are_counted_before_anything_is_sent(page: Client, judge: Judge, round: Round) -> None:
@@ -78,7 +87,7 @@ def test_the_calls_are_counted_before_anything_is_sent(page: Client, judge: Judg
 
 
 def test_a_counted_run_is_started(page: Client, judge: Judge, round: Round) -> None:
-    answer = page.post(NEW, choice(judge, round, action="start", calls="4"))
+    answer = start(page, choice(judge, round))
 
     run = Run.objects.get()
     assert answer.headers["Location"] == address(run)
@@ -88,10 +97,103 @@ def test_a_counted_run_is_started(page: Client, judge: Judge, round: Round) -> N
 
 
 def test_a_choice_changed_after_the_count_is_counted_again(page: Client, judge: Judge, round: Round) -> None:
-    answer = page.post(NEW, choice(judge, round, repeats="2", action="start", calls="4"))
+    agreed = page.post(NEW, choice(judge, round, action="preview")).context["plan"].fingerprint
+    answer = page.post(NEW, choice(judge, round, repeats="2", action="start", agreed=agreed))
 
     assert "This will send 8 calls" in answer.text
     assert not Run.objects.exists()
+
+
+def test_what_has_changed_since_the_count_is_counted_again(page: Client, judge: Judge, project: Project) -> None:
+    build.item(project)
+    chosen = choice(judge, None, protocol="direct")
+    agreed = page.post(NEW, {**chosen, "action": "preview"}).context["plan"].fingerprint
+    build.item(project)
+
+    assert "This will send 4 calls" in page.post(NEW, {**chosen, "action": "start", "agreed": agreed}).text
+    assert not Run.objects.exists()
+
+
+def test_several_judges_get_a_run_each(page: Client, project: Project, judge: Judge, round: Round) -> None:
+    moss = build.judge(project, name="Moss", input_price=2, output_price=8)
+    chosen = choice(judge, round, judges=[str(judge.pk), str(moss.pk)])
+
+    counted = page.post(NEW, {**chosen, "action": "preview"}).text
+    answer = start(page, chosen)
+
+    assert "This will send 4 calls to each of 2 judges" in counted
+    assert "Start 2 runs" in counted
+    assert answer.headers["Location"] == RUNS
+    assert {run.judge for run in Run.objects.all()} == {judge, moss}
+    assert {run.calls.count() for run in Run.objects.all()} == {4}
+
+
+def test_without_a_round_chosen_items_are_judged(page: Client, project: Project, judge: Judge) -> None:
+    for number in range(5):
+        build.item(project, f"letter-{number}", category="letters", language="en")
+    build.item(project, "poem", category="poems")
+
+    start(page, choice(judge, None, protocol="direct", category="letters", language="en", sample_size="3"))
+
+    run = Run.objects.get()
+    assert (run.round, run.category, run.language, run.sample_size) == (None, "letters", "en", 3)
+    assert run.calls.count() == 6
+    assert not run.calls.filter(item__external_id="poem").exists()
+    assert "at most 3 items, category letters, language en" in page.get(RUNS).text
+
+
+def test_a_filter_goes_with_no_round(page: Client, judge: Judge, round: Round) -> None:
+    answer = page.post(NEW, choice(judge, round, sample_size="3", action="preview"))
+
+    assert "A filter of items goes with no round: choose “No round”" in answer.text
+    assert '<details class="fold" open>' in answer.text
+
+
+def test_checklists_repeats_and_limit_are_taken(page: Client, project: Project, judge: Judge, round: Round) -> None:
+    item = Item.objects.get()
+    build.checklist(item, "Is it green?", "Is it old?", "Is it soft?", policy="ticking")
+
+    start(page, choice(judge, round, checklist_policy="ticking", repeats="2", spending_cap="1.5"))
+
+    run = Run.objects.get()
+    assert (run.checklist_policy, run.repeats, run.spending_cap) == ("ticking", 2, Decimal("1.5"))
+    assert run.calls.count() == 2 * 3 * 2
+    assert "by the policy ticking" in page.get(address(run)).text
+
+
+def test_the_newest_checklists_can_be_judged_in_place_of_the_pinned_ones(
+    page: Client, judge: Judge, round: Round, item: Item
+) -> None:
+    newer = build.checklist(item, "Is it green?")
+
+    start(page, choice(judge, round, checklist_policy="newest"))
+
+    assert {call.checklist for call in Run.objects.get().calls.all()} == {newer}
+
+
+def test_cost_is_estimated_from_prices_and_earlier_calls(page: Client, round: Round, judge: Judge) -> None:
+    text = page.post(NEW, choice(judge, round, action="preview")).text
+    assert "no price is set" in text
+    Judge.objects.filter(pk=judge.pk).update(input_price=1000, output_price=1000, max_tokens=100)
+
+    text = page.post(NEW, choice(judge, round, action="preview")).text
+    assert "Fern has not judged by this protocol yet; at most 100 tokens a reply." in text
+    assert "a token for four letters" in text
+
+    run = run_of(round, judge=judge)
+    call(
+        run,
+        Response.objects.earliest("pk"),
+        attempts=1,
+        input_tokens=50,
+        output_tokens=20,
+        latency_ms=9000,
+        prompt=[{"content": "a" * 100}],
+    )
+    plan = page.post(NEW, choice(judge, round, action="preview")).context["plan"]
+    assert plan.estimates[0].output_tokens == 4 * 20
+    assert plan.estimates[0].cost < plan.most_cost
+    assert plan.estimates[0].seconds == 9.0  # four calls, four at the same time
 
 
 def test_responses_without_a_checklist_are_said_to_be_left_out(page: Client, project: Project, judge: Judge) -> None:
@@ -102,7 +204,7 @@ def test_responses_without_a_checklist_are_said_to_be_left_out(page: Client, pro
     text = page.post(NEW, choice(judge, scored, action="preview")).text
 
     assert "This will send 4 calls" in text
-    assert "2 more are left out" in text
+    assert "2 responses are left out: their items have no approved checklist." in text
 
 
 def test_a_round_without_any_checklist_has_nothing_to_tick(page: Client, project: Project, judge: Judge) -> None:
@@ -114,7 +216,8 @@ def test_a_round_without_any_checklist_has_nothing_to_tick(page: Client, project
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("repeats", "0"), ("repeats", "101"), ("protocol", "guess"), ("judge", "0")]
+    ("field", "value"),
+    [("repeats", "0"), ("repeats", "101"), ("protocol", "guess"), ("judges", "0"), ("spending_cap", "-1")],
 )
 def test_a_choice_that_cannot_be_is_refused(page: Client, judge: Judge, round: Round, field: str, value: str) -> None:
     answer = page.post(NEW, {**choice(judge, round, action="preview"), field: value})
@@ -130,9 +233,12 @@ def test_archived_judges_and_rounds_of_others_cannot_be_chosen(page: Client, jud
     judge.archived = True
     judge.save()
 
-    page.post(NEW, choice(judge, round, action="start", calls="4"))
-    page.post(NEW, choice(build.judge(round.project), theirs, action="start", calls="4"))
+    refused = [
+        page.post(NEW, choice(judge, round, action="preview")),
+        page.post(NEW, choice(build.judge(round.project), theirs, action="preview")),
+    ]
 
+    assert ["judges" in refused[0].context["form"].errors, "round" in refused[1].context["form"].errors] == [True] * 2
     assert not Run.objects.exists()
 
 

@@ -138,7 +138,7 @@ def test_an_unreadable_reply_is_kept_and_becomes_no_value(
     run = work_to_end(runs.plan_judging(project, judge, "tick", checked_round(project, items=1)))
     assert states(run) == {"unparsed": 4}
     assert set(run.calls.values_list("reply", flat=True)) == {"I would rather not say."}
-    assert runs.summary(run) == "4 judged, 4 unreadable"
+    assert runs.summary(run) == "4 judged (4 of them unreadable)"
 
 
 def test_a_cut_off_reply_becomes_no_value(project: Project, judge: Judge, endpoint: ScriptedEndpoint) -> None:
