@@ -17,7 +17,6 @@ from typing import Any, Self
 
 import httpx2
 import openai
-from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from judging import faults
@@ -29,7 +28,6 @@ from judging.prompts import Message
 from judging.prompts.fences import storable
 
 CONNECT_SECONDS = 10.0
-PROBE_SECONDS = 20.0
 LONGEST_REPLY = 200_000  # characters; a longer one is no judgement
 MOST_TOKENS = 2_147_483_647  # what the database holds
 TOKENS_KEPT = 4  # tokens of a reply whose alternatives are kept: a verdict that is read from them stands first
@@ -53,7 +51,8 @@ class Reply:
     """An answer of the endpoint. `parameters` are those it accepted; tokens are 0 where it gave no usage figures.
 
     `alternatives`: of each of the first tokens (`TOKENS_KEPT` at most) the alternatives with their log probabilities,
-    the likeliest first; [] where none were asked for or given.
+    the likeliest first; [] where none were asked for or given. `counts_cached`: the endpoint says how many tokens came
+    from its cache, even if none did.
     """
 
     text: str
@@ -64,6 +63,7 @@ class Reply:
     latency_ms: int
     parameters: dict[str, Any] = field(default_factory=dict)
     alternatives: list[list[tuple[str, float]]] = field(default_factory=list)
+    counts_cached: bool = False
 
 
 class Endpoint:
@@ -166,36 +166,6 @@ async def ask(endpoint: Endpoint, messages: Sequence[Message], parameters: dict[
     return _read(response, sent, latency)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that a test call found out about a judge."""
-
-    ok: bool
-    text: str
-
-
-def probe(judge: Judge) -> list[Finding]:
-    """Send one tiny chat and say what came of it, for the test button. Waits `PROBE_SECONDS` at most."""
-    return async_to_sync(_probe)(judge)
-
-
-async def _probe(judge: Judge) -> list[Finding]:
-    question = [{"role": "user", "content": "Answer with one word: is water wet?"}]
-    try:
-        endpoint = Endpoint.of(judge)
-        endpoint.timeout = min(endpoint.timeout, PROBE_SECONDS)
-        async with endpoint:
-            reply = await ask(endpoint, question, {**judge.parameters, "max_tokens": min(judge.max_tokens, 256)})
-    except CallFailed as failure:
-        return [Finding(False, failure.reason)]
-    findings = [Finding(True, f"The model answered in {reply.latency_ms / 1000:.1f} s: “{reply.text.strip()[:80]}”")]
-    if reply.input_tokens and reply.output_tokens:
-        findings.append(Finding(True, "It reports how many tokens it used, so costs can be shown."))
-    else:
-        findings.append(Finding(False, "It does not report how many tokens it used: costs will be shown as 0."))
-    return findings
-
-
 def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Reply:
     """The reply of a chat response, whatever odd shape it has. Raises CallFailed."""
     if response.is_redirect:
@@ -207,7 +177,8 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
     try:
         body = json.loads(response.content)
     except ValueError as error:
-        raise CallFailed("The endpoint's answer is not valid JSON: is the base URL right?", retryable=True) from error
+        what = "a web page" if response.content.lstrip().startswith(b"<") else "not valid JSON"
+        raise CallFailed(f"The endpoint's answer is {what}: is the base URL right?", retryable=True) from error
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -236,6 +207,7 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
         latency_ms=latency,
         parameters=sent,
         alternatives=alternatives,
+        counts_cached=isinstance(details, dict) and "cached_tokens" in details,
     )
 
 

@@ -8,11 +8,12 @@ from dataclasses import asdict
 from django.db import transaction
 from django.utils import timezone
 
-from judging.client import probe
 from judging.models import Judge
+from judging.probing import probe
 
-# A worker that is alive takes a test at once; after this long the page says that none seems to be there.
-PATIENCE = datetime.timedelta(seconds=60)
+# A worker that is alive takes a test at once and is done within a minute (`judging.probing`); after this long the page
+# says that none seems to be there.
+PATIENCE = datetime.timedelta(seconds=90)
 EXPIRES = 10 * 60  # seconds after which nobody waits for the findings any more
 
 
@@ -22,19 +23,21 @@ def begin(judge: Judge) -> None:
 
     judge.forget_test()
     judge.test_asked_at = timezone.now()
-    judge.save(update_fields=["test_asked_at", "tested_at", "findings"])
+    judge.save(update_fields=["test_asked_at", "tested_at", "findings", "abilities"])
     # A broker that is down does no harm: the page says after a while that no worker took the test.
     transaction.on_commit(lambda: test_judge.apply_async((judge.pk,), expires=EXPIRES, retry=False), robust=True)
 
 
 def carry_out(judge_id: int) -> None:
-    """Send the test call and keep what it found, unless the judge was changed or tested again meanwhile."""
+    """Send the test calls and keep what they found, unless the judge was changed or tested again meanwhile."""
     judge = Judge.objects.filter(pk=judge_id, test_asked_at__isnull=False, tested_at=None).first()
     if judge is None:
         return
-    findings = [asdict(finding) for finding in probe(judge)]
+    probed = probe(judge)
     Judge.objects.filter(pk=judge.pk, test_asked_at=judge.test_asked_at).update(
-        findings=findings, tested_at=timezone.now()
+        findings=[asdict(finding) for finding in probed.findings],
+        abilities=probed.abilities,
+        tested_at=timezone.now(),
     )
 
 

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate.models import Project
 from judging import networks
-from judging.client import Endpoint, Reply, ask, probe
+from judging.client import Endpoint, Reply, ask
 from judging.faults import CallFailed
-from judging.models import Judge
-from tests import build, scripted_endpoint
+from tests import scripted_endpoint
 from tests.scripted_endpoint import Play, ScriptedEndpoint, error
 
 MESSAGES = [{"role": "user", "content": "Is water wet?"}]
@@ -43,6 +41,7 @@ def test_a_reply_comes_with_its_usage() -> None:
     assert (reply.text, reply.finish_reason) == ("Yes.", "stop")
     assert (reply.input_tokens, reply.cached_tokens, reply.output_tokens) == (100, 60, 10)
     assert reply.latency_ms >= 0
+    assert reply.counts_cached
     assert reply.parameters == {"temperature": 0.0, "max_tokens": 9}
     [request] = endpoint.requests
     assert request.path == "/v1/chat/completions"
@@ -80,6 +79,7 @@ def test_only_the_judges_own_key_and_nothing_of_the_servers_environment_is_sent(
         (scripted_endpoint.RESET, "broke the connection", True, False),
         (scripted_endpoint.EMPTY_BODY, "empty answer", True, False),
         (scripted_endpoint.INVALID_JSON, "not valid JSON", True, False),
+        (Play(raw=b"\n<!doctype html><title>Welcome</title>"), "is a web page: is the base URL right?", True, False),
         (scripted_endpoint.NO_CHOICES, "holds no reply", True, False),
         (Play(raw=b'"hello"'), "holds no reply", True, False),
         (Play(raw=b'{"choices": [null]}'), "holds no reply", True, False),
@@ -229,30 +229,6 @@ def test_disguised_and_special_forms_are_known(address: str) -> None:
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"])
 def test_public_addresses_are_public(address: str) -> None:
     assert networks.is_public(address)
-
-
-# --- the test button --------------------------------------------------------------------------------------------------
-
-
-def test_the_probe_says_what_the_model_answered_and_whether_it_counts_tokens(project: Project) -> None:
-    with ScriptedEndpoint("Yes.") as endpoint:
-        findings = probe(build.judge(project, endpoint.base_url))
-    assert [finding.ok for finding in findings] == [True, True]
-    assert "Yes." in findings[0].text
-    with ScriptedEndpoint(Play("Yes.", usage=None)) as endpoint:
-        findings = probe(build.judge(project, endpoint.base_url))
-    assert [finding.ok for finding in findings] == [True, False]
-
-
-def test_the_probe_of_a_broken_judge_gives_the_reason(project: Project, settings: Any) -> None:
-    with ScriptedEndpoint(scripted_endpoint.WRONG_KEY) as endpoint:
-        [finding] = probe(build.judge(project, endpoint.base_url))
-    assert not finding.ok
-    assert "refused the key" in finding.text
-    settings.OPENAI_API_KEY = ""
-    judge = build.judge(project, settings.OPENAI_BASE_URL, key_source=Judge.KeySource.ENVIRONMENT)
-    [finding] = probe(judge)
-    assert "OPENAI_API_KEY is not set" in finding.text
 
 
 def test_a_key_never_shows_in_the_representation() -> None:

@@ -9,10 +9,9 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Project, User
-from judging import client as door
-from judging import trial
-from judging.client import Finding
+from judging import probing, trial
 from judging.models import Judge
+from judging.probing import Finding, Probed
 from tests import build
 from tests.judging.build_runs import run_of
 
@@ -237,24 +236,26 @@ def test_a_test_is_left_to_a_worker(
     judge = build.judge(project)
     rung: list[int] = []
     monkeypatch.setattr("judging.tasks.test_judge.apply_async", lambda args, **_: rung.extend(args))
-    monkeypatch.setattr(door, "_probe", None)
+    monkeypatch.setattr(probing, "_probe", None)
 
     with django_capture_on_commit_callbacks(execute=True):
         page.post(address(judge), {"action": "test"})
 
     assert rung == [judge.pk]
     text = page.get(address(judge)).text
-    assert "on its way to the model" in text
+    assert "on their way to the model" in text
     assert 'hx-trigger="every 2s, refresh"' in text
 
 
 def test_what_the_worker_found_is_shown(page: Client, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     judge = build.judge(project, test_asked_at=timezone.now())
     found = [Finding(True, "It <b>answered</b>."), Finding(False, "It reports no tokens.")]
-    monkeypatch.setattr(trial, "probe", lambda judge: found)
+    monkeypatch.setattr(trial, "probe", lambda judge: Probed(found, {"schema": True, "alternatives": 5}))
 
     trial.carry_out(judge.pk)
 
+    judge.refresh_from_db()
+    assert judge.abilities == {"schema": True, "alternatives": 5}
     part = page.get(address(judge), headers={"HX-Request": "true"}).text
     assert "It &lt;b&gt;answered&lt;/b&gt;." in part
     assert "It reports no tokens." in part
@@ -266,10 +267,13 @@ def test_what_the_worker_found_is_shown(page: Client, project: Project, monkeypa
 def test_findings_about_other_settings_are_dropped(page: Client, project: Project) -> None:
     now = timezone.now()
     judge = build.judge(project, test_asked_at=now, tested_at=now, findings=[{"ok": True, "text": "Old finding"}])
+    Judge.objects.update(abilities={"schema": True})
 
     page.post(address(judge), settings_of(judge, max_tokens="100", action="save"))
 
     assert "Old finding" not in page.get(address(judge)).text
+    judge.refresh_from_db()
+    assert judge.abilities == {}
 
 
 def test_a_test_asked_for_again_meanwhile_keeps_no_old_findings(
@@ -277,15 +281,15 @@ def test_a_test_asked_for_again_meanwhile_keeps_no_old_findings(
 ) -> None:
     judge = build.judge(project, test_asked_at=timezone.now())
 
-    def slow(tested: Judge) -> list[Finding]:
+    def slow(tested: Judge) -> Probed:
         Judge.objects.filter(pk=judge.pk).update(test_asked_at=timezone.now())
-        return [Finding(True, "Too late.")]
+        return Probed([Finding(True, "Too late.")], {"schema": True})
 
     monkeypatch.setattr(trial, "probe", slow)
     trial.carry_out(judge.pk)
 
     judge.refresh_from_db()
-    assert judge.findings == []
+    assert (judge.findings, judge.abilities) == ([], {})
     assert judge.is_being_tested
 
 
@@ -294,7 +298,7 @@ def test_a_test_that_nobody_takes_is_said_to_wait_for_a_worker(page: Client, pro
 
     text = page.get(address(judge)).text
 
-    assert "No worker has taken the test" in text
+    assert "No worker has come back from the test" in text
     assert "hx-trigger" not in text
 
 

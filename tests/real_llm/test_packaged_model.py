@@ -7,8 +7,8 @@ import pytest
 
 from annotate.models import Checklist, Item, Project, Round
 from judging import local_model, reading, runs, work
-from judging.client import probe
 from judging.models import Call, Judge, Run
+from judging.probing import probe
 from judging.prompts import template
 from judging.protocols import PROTOCOLS, Setup
 from tests import build
@@ -66,8 +66,10 @@ def assert_everything_is_kept(call: Call) -> None:
     assert call.latency_ms > 0
 
 
-def test_the_probe_finds_a_judge_that_answers_and_counts_tokens(judge: Judge) -> None:
-    assert [finding.ok for finding in probe(judge)] == [True, True]
+def test_the_probe_finds_out_what_the_packaged_model_can_do(judge: Judge) -> None:
+    probed = probe(judge)
+    assert [finding.ok for finding in probed.findings] == [True, True, True, True], probed.findings
+    assert probed.abilities == {"schema": True, "alternatives": 20, "usage": True}
 
 
 def test_it_writes_checklists_in_its_own_words(project: Project, judge: Judge, items: list[Item]) -> None:
