@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotate.views import accounts, checklists, exports, items, labels, members, projects, rounds
+from annotate.views import accounts, checklists, dimensions, exports, items, labels, members, projects, rounds
 
 urlpatterns: list[URLPattern] = [
     path("", projects.home, name="home"),
@@ -23,6 +23,10 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/items/import/<int:pk>/", items.import_preview, name="import_preview"),
     path("projects/<slug:slug>/checklists/", checklists.checklists, name="checklists"),
     path("projects/<slug:slug>/checklists/<int:pk>/", checklists.checklist, name="checklist"),
+    path("projects/<slug:slug>/checklists/dimensions/", dimensions.dimensions, name="dimensions"),
+    path("projects/<slug:slug>/checklists/dimensions/new/", dimensions.dimension_create, name="dimension_create"),
+    path("projects/<slug:slug>/checklists/dimensions/<int:pk>/", dimensions.dimension, name="dimension"),
+    path("projects/<slug:slug>/checklists/dimensions/<int:pk>/edit/", dimensions.dimension_edit, name="dimension_edit"),
     path("projects/<slug:slug>/items/<int:pk>/checklists/new/", checklists.checklist_create, name="checklist_create"),
     path("projects/<slug:slug>/rounds/", rounds.rounds, name="rounds"),
     path("projects/<slug:slug>/rounds/new/", rounds.round_create, name="round_create"),

@@ -8,6 +8,7 @@ from typing import Any
 from annotate.models import (
     Annotation,
     Checklist,
+    Dimension,
     Item,
     Membership,
     Project,
@@ -48,6 +49,20 @@ def item(project: Project, external_id: str = "", systems: tuple[str, ...] = ("A
 
 def checklist(item: Item, *questions: str, approved: bool = True, policy: str = Checklist.HUMAN) -> Checklist:
     made = Checklist.write(item, questions or ("Is it short?", "Is it true?"), policy=policy)
+    if approved:
+        made.approve(None)
+    return made
+
+
+def dimension(project: Project, name: str = "", **fields: Any) -> Dimension:
+    fields.setdefault("definition", "Whether the response is good in this respect.")
+    return Dimension.objects.create(project=project, name=name or f"Dimension {next(_number)}", **fields)
+
+
+def dimension_checklist(dimension: Dimension, approved: bool = True, **questions: list[str]) -> Checklist:
+    """The checklist of a dimension: under each name of a sub-dimension its questions."""
+    asked = [(text, name) for name, texts in (questions or {"Form": ["Is it short?"]}).items() for text in texts]
+    made = Checklist.write(dimension, [text for text, _ in asked], subdimensions=[name for _, name in asked])
     if approved:
         made.approve(None)
     return made

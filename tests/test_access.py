@@ -36,7 +36,7 @@ FOR_EVERYBODY_LOGGED_IN = {
 }
 FOR_NOBODY_WITHOUT_A_PERMISSION = {"project_create"}
 # Pages that researchers may read, with forms that only curators may send.
-SENT_BY_CURATORS = {"checklist", "checklists"}
+SENT_BY_CURATORS = {"checklist", "checklists", "dimension"}
 # A second press of a button on these leads on, instead of to an error, whatever the number in the address.
 LEADS_ON = {"import_preview"}
 
@@ -81,6 +81,7 @@ class World:
         curator, annotator = self.people["curator"], self.people["annotator"]
         self.item = build.item(self.project)
         self.checklist = build.checklist(self.item, approved=False)
+        self.dimension = build.dimension(self.project)
         self.round = build.round(self.project)
         self.task = assignment.next_task(self.round, annotator)
         self.judge = build.judge(self.project)
@@ -123,6 +124,10 @@ class World:
             "checklists": slug,
             "checklist": of(self.checklist),
             "checklist_create": of(self.item),
+            "dimensions": slug,
+            "dimension_create": slug,
+            "dimension": of(self.dimension),
+            "dimension_edit": of(self.dimension),
             "rounds": slug,
             "round_create": slug,
             "round": of(self.round),

@@ -24,12 +24,16 @@ class QuestionsForm(forms.Form):
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, checklist: Checklist | None = None, **kwargs: Any) -> None:
-        self.stored = [] if checklist is None else [question.text for question in checklist.questions.all()]
+        self.stored = [] if checklist is None else self.lines_of(checklist)
         kwargs.setdefault("initial", {"questions": "\n".join(self.stored), "seen": fingerprint(self.stored)})
         super().__init__(*args, **kwargs)
         if not self.stored:
             del self.fields["seen"]
         self.fields["questions"].widget.attrs["rows"] = max(10, len(self.stored) + 3)
+
+    def lines_of(self, checklist: Checklist) -> list[str]:
+        """The stored questions as they stand in the box."""
+        return [question.text for question in checklist.questions.all()]
 
     @property
     def changed(self) -> bool:
