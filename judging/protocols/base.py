@@ -101,7 +101,8 @@ class Protocol(ABC):
         return setup.template.fill(self.values(call, setup))
 
     def schema(self, call: Call, setup: Setup) -> dict[str, Any] | None:
-        """The JSON schema of the reply, for endpoints that take one; None for a reply in words."""
+        """The JSON schema of the reply, for endpoints that take one; None for a reply in words. It is strict: see
+        `judging.protocols.schemas`."""
         return None
 
     def parameters(self, call: Call, setup: Setup) -> dict[str, Any]:
@@ -109,7 +110,8 @@ class Protocol(ABC):
         schema = self.schema(call, setup) if setup.schema else None
         if schema is None:
             return {}
-        return {"response_format": {"type": "json_schema", "json_schema": {"name": self.name, "schema": schema}}}
+        named = {"name": self.name, "strict": True, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
 
     @abstractmethod
     def read(self, call: Call, setup: Setup) -> list[Outcome]:
@@ -151,6 +153,13 @@ def question_by_question(unit: Unit, repeats: int) -> Iterator[Call]:
             )
 
 
+def whole_checklist(unit: Unit, repeats: int) -> Iterator[Call]:
+    """A call about the unit's whole checklist for each repeat."""
+    assert unit.checklist is not None  # noqa: S101 - units of these protocols carry one
+    for repeat in range(1, repeats + 1):
+        yield Call(item=unit.item, response=unit.response, checklist=unit.checklist, repeat=repeat)
+
+
 def questions_of(call: Call) -> list[Question]:
     """The questions that a call asks: of its checklist, those of its sub-dimension where it names one."""
     assert call.checklist is not None  # noqa: S101 - planned with one
@@ -176,6 +185,18 @@ def answer_state(answer: bool | None) -> Verdict.State:
     if answer is None:
         return Verdict.State.UNPARSED
     return Verdict.State.YES if answer else Verdict.State.NO
+
+
+def answers_to(questions: Sequence[Question], answers: Sequence[str | None]) -> list[Outcome]:
+    """An outcome for each question, from "yes", "no", "na" or None for what could not be read."""
+    return [
+        Outcome(Verdict.State(answer) if answer else Verdict.State.UNPARSED, question)
+        for question, answer in zip(questions, answers, strict=True)
+    ]
+
+
+def score_outcome(score: int | None) -> Outcome:
+    return Outcome(Verdict.State.UNPARSED) if score is None else Outcome(Verdict.State.SCORE, score=score)
 
 
 def scale_text(anchored: Sequence[tuple[int, str]]) -> str:

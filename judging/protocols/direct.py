@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from judging import reading
-from judging.models import Call, Verdict
-from judging.protocols.base import Outcome, Protocol, Setup, Unit, was_cut_off, whole_values
+from judging.models import Call
+from judging.protocols import schemas
+from judging.protocols.base import Outcome, Protocol, Setup, Unit, score_outcome, was_cut_off, whole_values
 
 
 class Direct(Protocol):
     name = "direct"
     title = "Direct scoring"
-    yields = frozenset({"score"})
     description = "Asks for a reason and then one whole number on the round's scale, without a checklist."
+    analysis_optional = True
+    yields = frozenset({"score"})
 
     def plan(self, unit: Unit, repeats: int) -> Iterator[Call]:
         for repeat in range(1, repeats + 1):
@@ -22,8 +25,8 @@ class Direct(Protocol):
     def values(self, call: Call, setup: Setup) -> dict[str, str]:
         return whole_values(call, setup)
 
+    def schema(self, call: Call, setup: Setup) -> dict[str, Any]:
+        return schemas.reasoned_score(setup.scale.scores, reasons=setup.analysis)
+
     def read(self, call: Call, setup: Setup) -> list[Outcome]:
-        score = reading.score(call.reply, setup.scale.scores, cut_off=was_cut_off(call))
-        if score is None:
-            return [Outcome(Verdict.State.UNPARSED)]
-        return [Outcome(Verdict.State.SCORE, score=score)]
+        return [score_outcome(reading.score(call.reply, setup.scale.scores, cut_off=was_cut_off(call)))]

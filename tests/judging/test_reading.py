@@ -10,6 +10,7 @@ from judging import reading
 
 SCALE = [1, 2, 3, 4, 5]
 LONG = 60_000
+QUESTIONS = ["Is it short?", "Is it true?"]
 
 
 @pytest.mark.parametrize(
@@ -203,9 +204,23 @@ def test_statements_are_no_questions(text: str) -> None:
         "yes or " * LONG,
         "score:" + "1" * LONG,
         "verdict:" + "[" * LONG,
+        '{"' * LONG,
+        '["' * LONG,
+        '{"a":' * LONG,
+        '{"a":[' * LONG,
+        '{"a": 1' + "1" * LONG + "}",
+        '{"a":1,' + " " * LONG,
+        ", " * LONG,
+        "1. " * LONG,
+        "1. yes or " * LONG,
+        "1: \n" * LONG,
+        "yes 1 " * LONG,
+        "q " * LONG,
+        "（" * LONG,
     ],
 )
 def test_a_hostile_reply_does_not_make_reading_slow(reply: str) -> None:
     assert reading.yes_or_no(reply) is None
     assert reading.score(reply, SCALE) is None
     assert reading.bracketed(reply) == []
+    assert reading.numbered(reply, QUESTIONS) == [None, None]
