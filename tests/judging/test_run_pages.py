@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 
 from annotate.models import Checklist, Item, Project, Response, Role, Round, User
@@ -57,7 +56,7 @@ def choice(judge: Judge, round: Round | None, **fields: Any) -> dict[str, Any]:
     return {"judges": [str(judge.pk)], "protocol": "tick", "repeats": "1", **of, **fields}
 
 
-def start(page: Client, chosen: dict[str, Any]) -> HttpResponse:
+def start(page: Client, chosen: dict[str, Any]) -> Any:
     """Press both buttons, one after the other."""
     counted = page.post(NEW, {**chosen, "action": "preview"})
     return page.post(NEW, {**chosen, "action": "start", "agreed": counted.context["plan"].fingerprint})
