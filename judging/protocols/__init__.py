@@ -2,6 +2,7 @@
 
 from judging.protocols.base import Outcome, Protocol, Setup, Unit
 from judging.protocols.check_then_score import CheckThenScore
+from judging.protocols.checkeval import CheckEval
 from judging.protocols.checklist_then_score import ChecklistThenScore
 from judging.protocols.direct import Direct
 from judging.protocols.geval import GEval
@@ -19,6 +20,7 @@ PROTOCOLS: dict[str, Protocol] = {
         ChecklistThenScore(),
         RocketEval(),
         GEval(),
+        CheckEval(),
     )
 }
 
