@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -16,8 +16,8 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from annotate.models import Question, Round
-from judging.agreement import Figure, Histogram, Value, alpha_with_interval, percent_agreement, prevalence
-from judging.cells import Place, by_series, key_of, read, values_of
+from judging.agreement import Figure, Histogram, Value, ac1, ac2, alpha_with_interval, percent_agreement, prevalence
+from judging.cells import Place, by_series, key_of, read, shown, values_of
 from judging.labels import ANSWERS, QUESTIONS, Facet, domain_of, reduced
 from judging.models import Cell, Ledger, Run, Series
 
@@ -33,12 +33,17 @@ GAPS = {
     "people": "without people",
     "people_tied": "with people evenly split",
 }
+ALL_LABELS = "Of all labels"
+WHOSE = {"people": "The people", "judge": "The judge"}
 
 
 @dataclass(frozen=True)
 class Agreement:
     """Agreement of several raters on one facet: among people, or of a judge with the people.
 
+    gwet                AC1 of answers, AC2 with ordinal weights of scores and preferences
+    shares              how often each value was given, in [0, 1], by "people" and, beside a judge, by "judge": of all
+                        labels, or of the units compared; without labels empty
     labels, simulated   all labels of people, and how many of them simulated annotators made
     gaps                units left out, by reason (a key of `GAPS`); only for a judge
     """
@@ -46,6 +51,8 @@ class Agreement:
     facet: Facet
     alpha: Figure
     percent: Figure
+    gwet: Figure
+    shares: Mapping[str, Mapping[Value, float]]
     labels: int
     simulated: int
     gaps: Sequence[tuple[str, int]] = ()
@@ -59,13 +66,23 @@ class Agreement:
         return [(GAPS[name], number) for name, number in self.gaps]
 
     @property
+    def shares_in_words(self) -> list[tuple[str, list[tuple[str, float]]]]:
+        """Who, and how often they gave each value; nobody without labels."""
+        beside = "judge" in self.shares
+        return [
+            (WHOSE[name] if beside else ALL_LABELS, [(shown(value), share) for value, share in given.items()])
+            for name, given in self.shares.items()
+            if given
+        ]
+
+    @property
     def standing(self) -> str:
         return standing(self.alpha)
 
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """How far people agree on one question. `yes` is the share of yes, None without labels."""
+    """How far people agree on one question. `gwet` is AC1, `yes` the share of yes, None without labels."""
 
     pk: int
     text: str
@@ -75,6 +92,7 @@ class QuestionRow:
     position: int
     alpha: Figure
     percent: Figure
+    gwet: Figure
     yes: float | None
 
 
@@ -158,7 +176,8 @@ def panel(round: Round, *, all_questions: bool = False) -> Panel:
     rows: list[QuestionRow] = []
     count = 0
     if QUESTIONS in labelled:
-        rows, count = _question_rows(round, None if all_questions else SHOWN_QUESTIONS)
+        count = Ledger.objects.filter(round=round).values_list("questions", flat=True).first() or 0
+        rows = _question_rows(round, None if all_questions else SHOWN_QUESTIONS)
     return Panel(people, rows, count, judges)
 
 
@@ -192,12 +211,23 @@ def _people(round: Round, facet: Facet, contents: Counter[Place]) -> Histogram:
     said: Counter[tuple[tuple[Value, int], ...]] = Counter()
     for place, units in contents.items():
         said[tuple(values_of(place.pattern, facet).items())] += units
-    domain = domain_of(round, facet, (value for counts in said for value, _ in counts))
+    domain = _domain(round, facet, {value for counts in said for value, _ in counts})
     histogram = Histogram(domain)
     for counts, units in said.items():
         given = dict(counts)
         histogram.add([given.get(value, 0) for value in domain], units)
     return histogram
+
+
+def _domain(round: Round, facet: Facet, found: Collection[Value]) -> tuple[Value, ...]:
+    """All values that can occur, of which Gwet's coefficients depend on the number: without "na" where the round does
+    not offer it and nobody gave it."""
+    values = domain_of(round, facet, found)
+    return values if round.allow_na or "na" in found else tuple(value for value in values if value != "na")
+
+
+def _gwet(histogram: Histogram, facet: Facet) -> Figure:
+    return ac2(histogram, "ordinal") if facet.numeric else ac1(histogram)
 
 
 def _among_people(round: Round, facet: Facet, contents: Counter[Place]) -> Agreement:
@@ -206,31 +236,50 @@ def _among_people(round: Round, facet: Facet, contents: Counter[Place]) -> Agree
         facet=facet,
         alpha=alpha_with_interval(found, facet.level),
         percent=percent_agreement(found),
+        gwet=_gwet(found, facet),
+        shares={"people": prevalence(found)},
         labels=sum(sum(pattern) * units for pattern, units in found.patterns.items()),
         simulated=sum(place.simulated * units for place, units in contents.items()),
     )
 
 
 def _with_judge(round: Round, facet: Facet, contents: Counter[Place], people: Agreement | None) -> Agreement:
-    found, gaps = _joint(round, facet, contents)
-    alpha, percent = alpha_with_interval(found, facet.level), percent_agreement(found)
+    found, gaps, pairs = _joint(round, facet, contents)
+    alpha, percent, gwet = alpha_with_interval(found, facet.level), percent_agreement(found), _gwet(found, facet)
     labels = people.labels if people else 0
     if not found.n_units:
         judged = any(place.judge not in GAPS for place in contents)
         reason = _why_nothing_to_compare(facet, labels, judged=judged)
-        alpha, percent = replace(alpha, reason=reason), replace(percent, reason=reason)
+        alpha, percent, gwet = (replace(figure, reason=reason) for figure in (alpha, percent, gwet))
     return Agreement(
         facet=facet,
         alpha=alpha,
         percent=percent,
+        gwet=gwet,
+        shares={
+            name: _shares(found.domain, ((pair[place], units) for pair, units in pairs.items()))
+            for place, name in enumerate(("people", "judge"))
+        },
         labels=labels,
         simulated=people.simulated if people else 0,
         gaps=[(name, gaps[name]) for name in GAPS if gaps[name]],
     )
 
 
-def _joint(round: Round, facet: Facet, contents: Counter[Place]) -> tuple[Histogram, Counter[str]]:
-    """The people's consensus and the judge as two raters, and why units of the run are left out.
+def _shares(domain: Iterable[Value], given: Iterable[tuple[Value, int]]) -> dict[Value, float]:
+    """How often each value was given, in the order of the domain; empty where nothing was."""
+    numbers: Counter[Value] = Counter()
+    for value, units in given:
+        numbers[value] += units
+    total = numbers.total()
+    return {value: numbers[value] / total for value in domain} if total else {}
+
+
+def _joint(
+    round: Round, facet: Facet, contents: Counter[Place]
+) -> tuple[Histogram, Counter[str], Counter[tuple[Value, Value]]]:
+    """The people's consensus and the judge as two raters; why units of the run are left out; and how many units have
+    each pair of consensus and judge.
 
     A unit left out is counted once: under the judge's reason where it has one, else under the people's.
     """
@@ -249,13 +298,13 @@ def _joint(round: Round, facet: Facet, contents: Counter[Place]) -> tuple[Histog
         else:
             pairs[consensus, read(place.judge, facet)] += units
         occurring.add(read(place.judge, facet))
-    domain = domain_of(round, facet, occurring | {consensus for consensus, _ in pairs})
+    domain = _domain(round, facet, occurring | {consensus for consensus, _ in pairs})
     compared = Histogram(domain)
     for (consensus, judge), units in pairs.items():
         compared.add([(value == consensus) + (value == judge) for value in domain], units)
     if gaps:
         compared.add((0,) * len(domain), gaps.total())
-    return compared, gaps
+    return compared, gaps, pairs
 
 
 def _why_nothing_to_compare(facet: Facet, labels: int, *, judged: bool) -> str:
@@ -267,14 +316,19 @@ def _why_nothing_to_compare(facet: Facet, labels: int, *, judged: bool) -> str:
     return "Undefined: no unit has both a consensus of people and a value of the judge."
 
 
-def _question_rows(round: Round, most: int | None) -> tuple[list[QuestionRow], int]:
-    """The rows of the questions on which people agree least, and how many questions there are. Four queries.
+def worst_questions(round: Round) -> QuerySet[Series]:
+    """The series of single questions, those with the least agreement first; an index has them in this order."""
+    everything = Series.objects.filter(round=round, run=None, kind=Series.Kind.QUESTION)
+    return everything.order_by("observed", "pk")
+
+
+def _question_rows(round: Round, most: int | None) -> list[QuestionRow]:
+    """The rows of the questions on which people agree least, or of all. Three queries.
 
     Those with the same agreement stay in the order of their items, in which their series were made.
     """
-    everything = Series.objects.filter(round=round, run=None, kind=Series.Kind.QUESTION)
-    ordered = everything.order_by("observed", "pk")
-    chosen = dict(ordered.values_list("pk", "question")[:most])
+    everything = worst_questions(round)
+    chosen = dict(everything.values_list("pk", "question")[:most])
     questions = Question.objects.select_related("checklist__item").only(
         "text", "position", "checklist__item__language", "checklist__item__external_id"
     )
@@ -286,7 +340,8 @@ def _question_rows(round: Round, most: int | None) -> tuple[list[QuestionRow], i
         item = asked.checklist.item
         assert item is not None  # noqa: S101 - tasks pin checklists of items
         cells = contents.get(pk, Counter())
-        alpha, percent, yes = _of_question(tuple(sorted((place.pattern, units) for place, units in cells.items())))
+        patterns = tuple(sorted((place.pattern, units) for place, units in cells.items()))
+        alpha, percent, gwet, yes = _of_question(patterns, with_na=round.allow_na)
         rows.append(
             QuestionRow(
                 pk=asked.pk,
@@ -297,21 +352,26 @@ def _question_rows(round: Round, most: int | None) -> tuple[list[QuestionRow], i
                 position=asked.position,
                 alpha=alpha,
                 percent=percent,
+                gwet=gwet,
                 yes=yes,
             )
         )
-    return rows, everything.count() if most else len(rows)
+    return rows
 
 
 @lru_cache(maxsize=4096)
-def _of_question(cells: tuple[tuple[str, int], ...]) -> tuple[Figure, Figure, float | None]:
-    """Alpha, percent agreement and the share of yes. Few units give the same cells to many questions, at every poll."""
-    histogram = Histogram(ANSWERS)
-    for pattern, units in cells:
-        said = values_of(pattern, QUESTIONS)
-        histogram.add([said.get(value, 0) for value in ANSWERS], units)
+def _of_question(cells: tuple[tuple[str, int], ...], *, with_na: bool) -> tuple[Figure, Figure, Figure, float | None]:
+    """Alpha, percent agreement, AC1 and the share of yes. Few units give the same cells to many questions, at every
+    poll."""
+    counted = [(values_of(pattern, QUESTIONS), units) for pattern, units in cells]
+    with_na = with_na or any("na" in said for said, _ in counted)
+    domain = [value for value in ANSWERS if value != "na" or with_na]
+    histogram = Histogram(domain)
+    for said, units in counted:
+        histogram.add([said.get(value, 0) for value in domain], units)
     return (
         alpha_with_interval(histogram, "nominal"),
         percent_agreement(histogram),
+        ac1(histogram),
         prevalence(histogram).get("yes"),
     )

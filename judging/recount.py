@@ -105,6 +105,9 @@ def _differences(round: Round) -> list[str]:
         return [] if round.state == Round.State.DRAFT else ["It was opened before there were cells."]
     (found, agreed), counted = stored(round), compute(round)
     differences = []
+    noted = Ledger.objects.values_list("questions", flat=True).get(round=round)
+    if noted != _asked(counted):
+        differences.append(f"{noted:,} questions are noted where the round asks {_asked(counted):,}.")
     for key in {**counted, **found}:
         name = _named(key)
         if key not in found:
@@ -116,6 +119,11 @@ def _differences(round: Round) -> list[str]:
             if key in agreed and agreed[key] != observed(counted[key]):
                 differences.append(f"{name}: {agreed[key]} is stored as percent agreement.")
     return differences
+
+
+def _asked(contents: Contents) -> int:
+    """How many questions have a series."""
+    return sum(key.facet.kind == "question" for key in contents)
 
 
 def _places_that_differ(name: str, found: Counter[Place], counted: Counter[Place]) -> list[str]:
@@ -143,7 +151,9 @@ def rebuild(round: Round) -> None:
     with transaction.atomic():
         Ledger.objects.get_or_create(round=round)
         hold(round.pk)
-        replace(round, compute(round), Series.objects.filter(round=round))
+        contents = compute(round)
+        replace(round, contents, Series.objects.filter(round=round))
+        Ledger.objects.filter(round=round).update(questions=_asked(contents))
 
 
 def rebuild_run(run: Run) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from annotate.models import Project, Round
+from judging.cells import shown
 from judging.live import Agreement
 from judging.models import Judge, Run, Verdict
 from judging.protocols import PROTOCOLS
@@ -148,9 +149,18 @@ class AgreementSerializer(serializers.Serializer[Any]):
     facet = serializers.CharField(source="facet.kind")
     alpha = FigureSerializer()
     percent = FigureSerializer()
+    gwet = FigureSerializer(help_text="AC1 of answers, AC2 of scores and preferences.")
+    prevalence = serializers.SerializerMethodField(
+        help_text="The share of each value, by people and, beside a judge, by judge; empty without labels."
+    )
     labels = serializers.IntegerField()
     simulated = serializers.IntegerField(help_text="So many of the labels were made by simulated annotators.")
     gaps = serializers.SerializerMethodField(help_text="Numbers of units that a comparison leaves out, by reason.")
+
+    def get_prevalence(self, agreement: Agreement) -> dict[str, dict[str, float]]:
+        return {
+            name: {shown(value): share for value, share in shares.items()} for name, shares in agreement.shares.items()
+        }
 
     def get_gaps(self, agreement: Agreement) -> dict[str, int]:
         return dict(agreement.gaps)
@@ -163,6 +173,7 @@ class QuestionAgreementSerializer(serializers.Serializer[Any]):
     position = serializers.IntegerField()
     alpha = FigureSerializer()
     percent = FigureSerializer()
+    gwet = FigureSerializer(help_text="AC1.")
     yes = serializers.FloatField(allow_null=True, help_text="The share of yes among all labels.")
 
 
@@ -179,5 +190,6 @@ class PanelSerializer(serializers.Serializer[Any]):
     """The live panel of a round. Machine raters never enter a figure about people."""
 
     people = AgreementSerializer(many=True)
+    question_count = serializers.IntegerField(help_text="So many questions does the round ask.")
     questions = QuestionAgreementSerializer(many=True)
     judges = JudgeAgreementSerializer(many=True)

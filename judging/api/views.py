@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -110,8 +110,13 @@ class AgreementViewSet(ProjectViewSet):
     queryset = Round.objects.all()
     serializer_class = serializers.PanelSerializer
 
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("questions", enum=["all"], description="Figures of every question, not the worst.")
+        ]
+    )
     def retrieve(self, request: Request, slug: str, pk: int) -> Response:
-        """Agreement among people, on every question, and of every judging run with the people."""
+        """Agreement among people, on the questions where they agree least, and of every judging run with the people."""
         round = get_object_or_404(Round, project=self.project, pk=pk)
-        panel: Any = live.panel(round, all_questions=True)
+        panel: Any = live.panel(round, all_questions=request.query_params.get("questions") == "all")
         return Response(self.get_serializer(panel).data)

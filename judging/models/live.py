@@ -9,10 +9,14 @@ from judging.models.run import Run
 
 class Ledger(models.Model):
     """The book of a round's live figures. Whoever moves its cells raises `revision` first, and so holds the row until
-    the transaction ends: movers of one round queue here, and a revision that stands still means that nothing moved."""
+    the transaction ends: movers of one round queue here, and a revision that stands still means that nothing moved.
+
+    questions   how many questions the round asks, each with a series of its own
+    """
 
     round = models.OneToOneField(Round, models.CASCADE, related_name="ledger")
     revision = models.PositiveBigIntegerField(default=0)
+    questions = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"Ledger of {self.round}"

@@ -56,7 +56,10 @@ def test_the_page_shows_every_figure_with_interval_n_and_missing(page: Client, l
         assert part.alpha.low is not None
         assert f'<td class="num">{coefficient(part.alpha.value)} <span' in text
         assert f"{coefficient(part.alpha.low)} to {coefficient(part.alpha.high)}" in text
-    for word in ("Missing", "Labels used", "Equal pairs", "ordinal", "nominal"):
+        assert f'<td class="num">{coefficient(part.gwet.value)} <span' in text
+        for share in part.shares["people"].values():
+            assert f": {percentage(share)}</span>" in text
+    for word in ("Missing", "Labels used", "Equal pairs", "AC1, AC2", "Of all labels", "ordinal", "nominal"):
         assert word in text
 
 

@@ -167,10 +167,24 @@ def test_agreement_of_people_questions_and_judges(
     assert answers["alpha"]["value"] is None
     assert answers["alpha"]["reason"]
     assert {row["question"] for row in panel["questions"]} == {"Is it short?", "Is it true?"}
+    assert panel["question_count"] == 2
+    assert scores["gwet"]["name"] == "AC2 (ordinal)"
+    assert scores["prevalence"] == {"people": {"1": 0, "2": 0, "3": 0, "4": 0.5, "5": 0.5}}
+    assert answers["prevalence"] == {"people": {"yes": 1, "no": 0}}
     (row,) = panel["judges"]
     assert (row["run"], row["judge"], row["method"]) == (run.pk, "Oracle", "tick")
     assert row["agreement"]["percent"]["value"] == 1
     assert row["agreement"]["gaps"] == {"unreadable": 1}
+    assert row["agreement"]["prevalence"] == {"people": {"yes": 1, "no": 0}, "judge": {"yes": 1, "no": 0}}
+
+
+def test_the_questions_of_the_panel_are_the_worst_unless_all_are_asked_for(
+    as_bob: Client, round: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judging.live.SHOWN_QUESTIONS", 1)
+
+    assert len(get(as_bob, f"rounds/{round.pk}/agreement/")["questions"]) == 1
+    assert len(get(as_bob, f"rounds/{round.pk}/agreement/?questions=all")["questions"]) == 2
 
 
 def test_rows_of_another_project_are_not_found(as_bob: Client, charlie: User) -> None:

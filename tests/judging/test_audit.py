@@ -89,6 +89,7 @@ def test_every_kind_of_difference_is_found_and_repaired(round: Round) -> None:
         lambda: Series.objects.create(round=round, kind="preference"),
         lambda: User.objects.filter(username="ann").update(is_simulated=True, is_active=False),
         lambda: Ledger.objects.all().delete(),
+        lambda: Ledger.objects.update(questions=7),
     ]
     for number, damage in enumerate(damages):
         damage()

@@ -14,7 +14,7 @@ from annotate import labelling
 from annotate.labelling import Content
 from annotate.models import Annotation, Checklist, Project, Response, Role, Round, User
 from judging import claims, live, runs
-from judging.agreement import Figure
+from judging.agreement import Figure, Histogram, ac2
 from judging.labels import QUESTIONS, SCORE, Facet
 from judging.live import standing
 from judging.models import Call, Judge
@@ -190,6 +190,58 @@ def test_questions_come_with_the_least_agreement_first(round: Round, people: lis
     assert panel.questions[1].alpha.reason == "Undefined: every rating is yes."
 
 
+def test_gwet_and_the_shares_of_values_stand_beside_alpha(round: Round, people: list[User]) -> None:
+    scores = [[1, 2, 3], [4, 4, 5], [2, 2, 1]]
+    label(round, people, scores, ["yes", "no", "yes"])
+
+    first, second = live.panel(round).people
+
+    counts = [[row.count(value) for value in range(1, 6)] for row in scores]
+    expected = ac2(Histogram.from_counts([*counts, *[[0] * 5] * 3], [1, 2, 3, 4, 5]), "ordinal")
+    assert first.gwet == expected
+    assert first.shares == {"people": {1.0: 2 / 9, 2.0: 3 / 9, 3.0: 1 / 9, 4.0: 2 / 9, 5.0: 1 / 9}}
+    # Two values, since this round offers no "na": chance is 2 x 2/3 x 1/3, and a third of the pairs is equal.
+    assert second.gwet.value == pytest.approx((1 / 3 - 4 / 9) / (1 - 4 / 9))
+    assert second.shares == {"people": {"yes": 2 / 3, "no": 1 / 3}}
+    assert all(row.gwet.value == second.gwet.value for row in live.panel(round).questions if row.yes is not None)
+
+
+def test_the_shares_of_a_judge_stand_beside_those_of_the_people(round: Round, people: list[User]) -> None:
+    label(round, people, [[3, 3, 3]] * 6, ["yes", "yes", "no"])
+    run = run_of(round)
+    for number, response in enumerate(Response.objects.order_by("pk")):
+        question = response.item.checklists.get().questions.all()[0]
+        verdict(run, response, "no" if number < 2 else "yes", question=question)
+
+    [row] = live.panel(round).judges
+
+    assert row.agreement.shares == {"people": {"yes": 1.0, "no": 0.0}, "judge": {"yes": 4 / 6, "no": 2 / 6}}
+    assert row.agreement.gwet.n_units == 6
+    assert [who for who, _ in row.agreement.shares_in_words] == ["The people", "The judge"]
+
+
+def test_the_number_of_questions_is_kept_and_not_counted(round: Round, people: list[User]) -> None:
+    label(round, people, [[3, 3, 3]])
+    with CaptureQueriesContext(connection) as captured:
+        assert live.panel(round).question_count == 6
+
+    assert not any("COUNT(" in query["sql"] for query in captured.captured_queries)
+
+
+def test_the_worst_questions_are_found_by_their_index(round: Round) -> None:
+    """Among so few rows a database would rather read them all, so it is told that reading them is dear."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute("SET LOCAL enable_sort = off")
+            cursor.execute("SET LOCAL enable_bitmapscan = off")
+    plan = live.worst_questions(round)[: live.SHOWN_QUESTIONS].explain()
+
+    assert "series_worst_first" in plan
+    assert "sort" not in plan.lower().replace("cost", "")
+    assert "TEMP B-TREE" not in plan
+
+
 def test_the_table_is_cut_unless_all_questions_are_asked_for(
     round: Round, people: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,8 +306,10 @@ def test_the_histogram_of_one_question(round: Round, people: list[User]) -> None
 
     found = live.histogram(round, Facet("question", question.pk))
 
-    assert found.domain == ("yes", "no", "na")
-    assert found.patterns == {(0, 0, 0): 1, (2, 1, 0): 1}
+    assert found.domain == ("yes", "no")
+    assert found.patterns == {(0, 0): 1, (2, 1): 1}
+    round.allow_na = True
+    assert live.histogram(round, Facet("question", question.pk)).domain == ("yes", "no", "na")
 
 
 def test_the_version_changes_with_everything_that_the_panel_shows(round: Round, people: list[User]) -> None:
