@@ -1,4 +1,4 @@
-"""What a judge says about pairs of responses: every showing turned back to one order, and all showings as one preference.
+"""What a judge says about pairs of responses: every showing turned back to one order, and all as one preference.
 
 A pair is shown in both orders, equally often, because judges favour a place; a showing is one repeat in one order.
 Source: paper 000, sections 4.3 (both orders) and 4.4 (majority; an even split is a tie).

@@ -3,14 +3,14 @@
 A template has sections headed `[system]` and `[user]`, each a message. `{{name}}` is filled with fenced text,
 `{{=name}}` with a bare value of our own making (a scale, a number). Filling is a single pass: a placeholder inside a
 value is never expanded. What many calls share (instruction, response) stands first and the question last, for prefix
-caching.
+caching. A last section `[follow-up]`, where a protocol has a second turn, is what is said in it, without placeholders.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,9 @@ from judging.prompts.fences import clean, fence
 FOLDER = Path(__file__).parent
 VERSION_LENGTH = 12
 
-_SECTION = re.compile(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
+FOLLOW_UP = "follow-up"
+
+_SECTION = re.compile(rf"^\[(system|user|assistant|{FOLLOW_UP})\]\n", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{(=?)(\w+)\}\}")
 
 Message = dict[str, str]  # {"role": "system" | "user" | "assistant", "content": str}
@@ -28,12 +30,16 @@ Message = dict[str, str]  # {"role": "system" | "user" | "assistant", "content":
 
 @dataclass(frozen=True)
 class Template:
-    """A prompt in `messages` with placeholders; `version` is a hash of the whole file."""
+    """A prompt in `messages` with placeholders; `version` is a hash of the whole file.
+
+    `follow_up` is what a second turn says after the first reply; "" where there is no second turn.
+    """
 
     name: str
     version: str
     source: str
     messages: tuple[tuple[str, str], ...]
+    follow_up: str = ""
 
     @property
     def placeholders(self) -> set[str]:
@@ -74,16 +80,30 @@ def parse(name: str, source: str) -> Template:
     """A template from its text. Line ends and blank lines around it make no other version."""
     source = source.replace("\r\n", "\n").strip() + "\n"
     parts = _SECTION.split(source)
-    messages = tuple((role, text.strip()) for role, text in zip(parts[1::2], parts[2::2], strict=True))
+    sections = [(role, text.strip()) for role, text in zip(parts[1::2], parts[2::2], strict=True)]
+    messages = tuple((role, text) for role, text in sections if role != FOLLOW_UP)
+    follow_up = "\n\n".join(text for role, text in sections if role == FOLLOW_UP)
     digest = hashlib.sha256(source.encode()).hexdigest()
-    return Template(name, digest[:VERSION_LENGTH], source, messages)
+    return Template(name, digest[:VERSION_LENGTH], source, messages, follow_up)
+
+
+def second_turn(template: Template, messages: Sequence[Message], reply: str) -> list[Message]:
+    """The prompt that goes on after a reply with the template's follow-up."""
+    return [
+        *messages,
+        {"role": "assistant", "content": clean(reply)},
+        {"role": "user", "content": template.follow_up},
+    ]
 
 
 def problem_with(name: str, source: str) -> str:
     """Why a text cannot stand in for the template of this name, as a sentence with the remedy; "" where it can."""
     given, brought = parse(name, source), template(name)
-    if not _SECTION.match(given.source) or given.messages[-1][0] != "user" or not all(t for _, t in given.messages):
+    messages = given.messages
+    if not _SECTION.match(given.source) or not messages or messages[-1][0] != "user" or not all(t for _, t in messages):
         return "A prompt begins with a line [system] or [user], has text in every part, and ends with a [user] part."
+    if wrong := _problem_with_follow_up(given, brought):
+        return wrong
     unknown = sorted(given.placeholders - brought.placeholders)
     if unknown:
         known = ", ".join(f"{{{{{name}}}}}" for name in sorted(brought.placeholders))
@@ -92,4 +112,15 @@ def problem_with(name: str, source: str) -> str:
     missing = sorted(needed - given.placeholders)
     if missing:
         return f"The prompt must show {{{{{missing[0]}}}}}: put it where the judge should read it."
+    return ""
+
+
+def _problem_with_follow_up(given: Template, brought: Template) -> str:
+    roles = [section[1] for section in _SECTION.finditer(given.source)]
+    if not brought.follow_up:
+        return f"Nothing follows the first reply here: leave the part [{FOLLOW_UP}] out." if FOLLOW_UP in roles else ""
+    if roles.count(FOLLOW_UP) != 1 or roles[-1] != FOLLOW_UP or not given.follow_up:
+        return f"This prompt ends with one part [{FOLLOW_UP}]: write there what asks the judge to look once more."
+    if _PLACEHOLDER.search(given.follow_up):
+        return f"The part [{FOLLOW_UP}] shows nothing again: leave the placeholders out of it."
     return ""

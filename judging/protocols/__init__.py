@@ -6,6 +6,9 @@ from judging.protocols.checkeval import CheckEval
 from judging.protocols.checklist_then_score import ChecklistThenScore
 from judging.protocols.direct import Direct
 from judging.protocols.geval import GEval
+from judging.protocols.pairwise import Pairwise
+from judging.protocols.pairwise_checklist import PairwiseChecklist
+from judging.protocols.preference import Preference
 from judging.protocols.rocketeval import RocketEval
 from judging.protocols.tick import Tick
 from judging.protocols.tick_batch import TickBatch
@@ -18,6 +21,9 @@ PROTOCOLS: dict[str, Protocol] = {
         Direct(),
         CheckThenScore(),
         ChecklistThenScore(),
+        Preference(),
+        Pairwise(),
+        PairwiseChecklist(),
         RocketEval(),
         GEval(),
         CheckEval(),

@@ -10,6 +10,7 @@ from typing import Any
 from annotate.models import Checklist, Dimension, Item, Question, Response
 from annotate.models.project import Scale
 from judging.models import Call, Verdict
+from judging.pairs import ORDERS
 from judging.prompts import Message, Template
 
 MOST_ALTERNATIVES = 20  # what endpoints give at most; one that gives fewer says so (see `judging.client`)
@@ -158,6 +159,38 @@ def whole_checklist(unit: Unit, repeats: int) -> Iterator[Call]:
     assert unit.checklist is not None  # noqa: S101 - units of these protocols carry one
     for repeat in range(1, repeats + 1):
         yield Call(item=unit.item, response=unit.response, checklist=unit.checklist, repeat=repeat)
+
+
+def both_orders(unit: Unit, repeats: int) -> Iterator[Call]:
+    """A call about a pair for each order and each repeat: those of one order, which share their prompt, together."""
+    for order in ORDERS:
+        for repeat in range(1, repeats + 1):
+            yield Call(
+                item=unit.item,
+                response=unit.response,
+                other=unit.other,
+                order=order,
+                checklist=unit.checklist,
+                repeat=repeat,
+            )
+
+
+def pair_values(call: Call, first: str, second: str) -> dict[str, str]:
+    """The values that prompts about pairs share; the two responses under these names, in the order of the call."""
+    assert call.response is not None  # noqa: S101
+    assert call.other is not None  # noqa: S101 - calls about pairs have both
+    shown = (call.response.text, call.other.text) if call.order == "ab" else (call.other.text, call.response.text)
+    return {
+        "history": history_text(call.item),
+        "instruction": call.item.instruction,
+        first: shown[0],
+        second: shown[1],
+    }
+
+
+def choice_outcome(choice: Verdict.Choice | None) -> Outcome:
+    """A preference as it was said, in the order that was shown."""
+    return Outcome(Verdict.State.UNPARSED) if choice is None else Outcome(Verdict.State.PREFERENCE, choice=choice)
 
 
 def questions_of(call: Call) -> list[Question]:

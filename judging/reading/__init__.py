@@ -7,8 +7,19 @@ JSON counts like the words it stands for, wherever it comes in a reply and howev
 
 from judging.reading.answers import yes_or_no
 from judging.reading.checklists import bracketed, is_question
+from judging.reading.choices import PairAnswers, choice, pair_answers
 from judging.reading.numbered import numbered
 from judging.reading.scores import score
 from judging.reading.words import fold
 
-__all__ = ["bracketed", "fold", "is_question", "numbered", "score", "yes_or_no"]
+__all__ = [
+    "PairAnswers",
+    "bracketed",
+    "choice",
+    "fold",
+    "is_question",
+    "numbered",
+    "pair_answers",
+    "score",
+    "yes_or_no",
+]
