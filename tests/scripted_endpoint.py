@@ -143,7 +143,11 @@ class ScriptedEndpoint:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                length = int(self.headers.get("Content-Length", 0))
+                body = self.rfile.read(length)
+                if len(body) < length:  # the client was killed while it asked
+                    self.close_connection = True
+                    return
                 request = Request(self.path, dict(self.headers), json.loads(body))
                 endpoint._answer(self, request, endpoint._next(request))
 

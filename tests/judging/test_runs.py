@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -16,27 +14,8 @@ from judging import claims, runs, work
 from judging.models import Call, Judge, Run
 from judging.protocols import Setup
 from tests import build, scripted_endpoint
+from tests.judging.working import FakeTime, states, work_to_end
 from tests.scripted_endpoint import Play, Request, ScriptedEndpoint, error
-
-
-@dataclass
-class FakeTime:
-    """A clock that jumps over every sleep, and remembers how long each was."""
-
-    moment: datetime.datetime = field(default_factory=timezone.now)
-    slept: list[float] = field(default_factory=list)
-
-    def now(self) -> datetime.datetime:
-        return self.moment
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.moment += datetime.timedelta(seconds=seconds)
-        await asyncio.sleep(0)
-
-    @property
-    def clock(self) -> work.Clock:
-        return work.Clock(self.now, self.sleep)
 
 
 @pytest.fixture
@@ -54,25 +33,6 @@ def checked_round(project: Project, items: int = 2) -> Round:
     for _ in range(items):
         build.checklist(build.item(project))
     return build.round(project, Round.Kind.CHECK_THEN_SCORE)
-
-
-def work_to_end(run: Run, time: FakeTime | None = None) -> Run:
-    """Slots of work until the run stands still or is over."""
-    time = time or FakeTime()
-    for _ in range(50):
-        work.work(run.pk, time.clock)
-        run.refresh_from_db()
-        if run.state != Run.State.RUNNING:
-            return run
-        time.moment += datetime.timedelta(seconds=30)
-    raise AssertionError(f"the run does not end: {run.progress()}")
-
-
-def states(run: Run) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for state in run.verdicts.values_list("state", flat=True):
-        counted[state] = counted.get(state, 0) + 1
-    return counted
 
 
 # --- the whole way ----------------------------------------------------------------------------------------------------
