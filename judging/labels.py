@@ -2,7 +2,8 @@
 
 A unit is a response id for the score, a pair (response id, other response id) for the preference, and a pair
 (response id, question id) for the answers. A label that is not there is never replaced by a value: the unit stays in
-the data and counts as missing.
+the data and counts as missing. Which units a judge was asked about is known before it answers, from what its protocol
+yields.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from django.db.models import Count, QuerySet
 
@@ -19,19 +20,11 @@ from annotate.models import Annotation, Answer, Question, Round, Task
 from judging import statements
 from judging.agreement import Histogram, Label, Value
 from judging.models import Call, Run, Verdict
+from judging.protocols import PROTOCOLS
 
 ANSWERS: tuple[Value, ...] = ("yes", "no", "na")
 READ_ANSWERS = frozenset({Verdict.State.YES, Verdict.State.NO, Verdict.State.NA})
 PREFERENCES = range(1, 6)
-REPLY_FIELDS = (
-    "pk",
-    "response_id",
-    "question_id",
-    "verdicts__question_id",
-    "state",
-    "verdicts__state",
-    "verdicts__score",
-)
 PENDING = frozenset({Call.State.PLANNED, Call.State.LEASED})
 
 
@@ -224,18 +217,35 @@ class Reply:
 Replies = dict[tuple[int, int | None], list[Reply]]  # (response, question or None for the score)
 
 
+class Asked(NamedTuple):
+    """A call of a run with one of its verdicts; `answered`, `verdict` and `score` are None where it has none."""
+
+    call: int
+    response: int
+    question: int | None
+    checklist: int | None
+    subdimension: str
+    state: str
+    answered: int | None
+    verdict: str | None
+    score: float | None
+
+
+Listed = Mapping[int, Sequence[tuple[int, str]]]  # the questions of a checklist: id and sub-dimension
+
+
 def run_labels(run: Run, facet: Facet) -> Labels:
     """What a judge said in a run, its repeats reduced to one value for each unit.
 
-    Answers: the majority of the repeats; an even split gives no value. Scores: the mean of the repeats,
-    rounded half up. Repeats that could not be read are left out of both.
+    Answers: the majority of the repeats (maj@k, paper 002, Figure 2); an even split gives no value. Scores: the mean of
+    the repeats, rounded half up. Repeats that could not be read are left out of both.
     """
-    return _reduced(run, facet, replies_to(run))
+    return _reduced(run, facet, replies_to(run, by_dimension=False))
 
 
 def labels_by_facet(run: Run) -> dict[Facet, Labels]:
-    """The labels of the score and of the pooled questions, as far as the run asks for them. One query."""
-    replies = replies_to(run)
+    """The labels of the score and of the pooled questions, as far as the run asks for them. At most two queries."""
+    replies = replies_to(run, by_dimension=False)
     found = {}
     if any(question is None for _, question in replies):
         found[SCORE] = _reduced(run, SCORE, replies)
@@ -264,39 +274,95 @@ def reduced(facet: Facet, values: Sequence[Value]) -> Value | None:
     return majority(values)
 
 
-def replies_to(run: Run) -> Replies:
-    """The repeats of every unit that a run asks about; a call that has no verdict yet comes with None. One query."""
-    rows = run.calls.filter(response__isnull=False).order_by("position", "verdicts__pk")
-    return _by_unit(rows.values_list(*REPLY_FIELDS))
+def replies_to(run: Run, *, by_dimension: bool = True) -> Replies:
+    """The repeats of every question and score of single responses that a run asks about; one that has no verdict yet
+    comes with None. At most two queries.
+
+    The score of a dimension is none of these. Answers to the questions of a dimension are, unless `by_dimension` is
+    False: they are no part of the round's.
+    """
+    calls = run.calls.filter(response__isnull=False, other=None)
+    if not by_dimension or "answers" not in _yields(run.method):
+        calls = calls.filter(dimension=None)
+    fields = ("checklist", "subdimension", "state", "verdicts__question", "verdicts__state", "verdicts__score")
+    rows = calls.order_by("position", "verdicts__pk").values_list("pk", "response", "question", *fields)
+    asked = [Asked(*row) for row in rows]
+    listed: Listed = {}
+    if _asks_checklists(run.method, asked):
+        of_run = Question.objects.filter(checklist__in=calls.order_by().values("checklist"))
+        listed = _by_checklist(of_run.values_list("checklist", "pk", "subdimension"))
+    return _by_unit(run.method, asked, listed)
 
 
 def replies_about(response_id: int, round_id: int) -> dict[int, Replies]:
-    """As `replies_to`, about one response, of every judging run of a round by its id. One query."""
-    by_run: dict[int, list[tuple[Any, ...]]] = {}
-    for run, *row in statements.rows(statements.REPLIES, [response_id, round_id]):
-        by_run.setdefault(run, []).append(tuple(row))
-    return {run: _by_unit(found) for run, found in by_run.items()}
+    """What the judging runs of a round were asked about one response for the round, by run. At most one query more than
+    there are such runs that ask whole checklists."""
+    by_run: dict[tuple[int, str], list[Asked]] = {}
+    for run, method, *row in statements.rows(statements.REPLIES, [response_id, round_id]):
+        by_run.setdefault((run, method), []).append(Asked(*row))
+    return {run: _by_unit(method, asked, _listed(method, asked)) for (run, method), asked in by_run.items()}
 
 
 def replies_around(calls: Sequence[Call]) -> tuple[Replies, Replies]:
-    """About the responses of calls of one run: the repeats before these calls were settled, and as they are. One
-    query."""
-    responses = {call.response_id for call in calls}
+    """What a run was asked for its round about the responses of some of its calls: the repeats before these calls were
+    settled, and as they are. At most two queries."""
+    run, responses = calls[0].run, {call.response_id for call in calls}
     statement = statements.REPLIES_OF_RUN.format(responses=statements.places(responses))
-    after = statements.rows(statement, [calls[0].run_id, *responses])
-    return _by_unit(after, unsettled={call.pk for call in calls}), _by_unit(after)
+    asked = [Asked(*row) for row in statements.rows(statement, [run.pk, *responses])]
+    listed = _listed(run.method, asked)
+    before = _by_unit(run.method, asked, listed, unsettled={call.pk for call in calls})
+    return before, _by_unit(run.method, asked, listed)
 
 
-def _by_unit(rows: Iterable[tuple[Any, ...]], unsettled: Iterable[int] = ()) -> Replies:
+def _yields(method: str) -> frozenset[str]:
+    return PROTOCOLS[method].yields if method in PROTOCOLS else frozenset()
+
+
+def _asks_checklists(method: str, asked: Iterable[Asked]) -> bool:
+    """Whether some of the calls ask several questions at once."""
+    return "answers" in _yields(method) and any(one.question is None and one.checklist for one in asked)
+
+
+def _listed(method: str, asked: Sequence[Asked]) -> Listed:
+    """The questions that these calls ask several at once. At most one query."""
+    if not _asks_checklists(method, asked):
+        return {}
+    checklists = {one.checklist for one in asked}
+    statement = statements.QUESTIONS.format(checklists=statements.places(checklists))
+    return _by_checklist(statements.rows(statement, list(checklists)))
+
+
+def _by_checklist(rows: Iterable[tuple[int, int, str]]) -> Listed:
+    listed: dict[int, list[tuple[int, str]]] = {}
+    for checklist, question, subdimension in rows:
+        listed.setdefault(checklist, []).append((question, subdimension))
+    return listed
+
+
+def _units(method: str, one: Asked, listed: Listed) -> list[int | None]:
+    """What a call asks about its response: questions, and None for the score."""
+    if one.question is not None:
+        return [one.question]
+    yields = _yields(method)
+    questions = listed.get(one.checklist or 0, ()) if "answers" in yields else ()
+    units: list[int | None] = [pk for pk, part in questions if one.subdimension in ("", part)]
+    return [*units, None] if "score" in yields or not units else units
+
+
+def _by_unit(method: str, asked: Iterable[Asked], listed: Listed, unsettled: Collection[int] = ()) -> Replies:
     """Replies by unit; those of the `unsettled` calls as they were before."""
+    calls: dict[int, list[Asked]] = {}
+    for one in asked:
+        calls.setdefault(one.call, []).append(one)
     replies: Replies = {}
-    waiting, pending = set(unsettled), set(unsettled)
-    for pk, response, asked, answered, call, verdict, score in rows:
-        if pk not in pending:
-            replies.setdefault((response, answered or asked), []).append(Reply(call, verdict, score))
-        elif pk in waiting:
-            replies.setdefault((response, asked), []).append(Reply(Call.State.LEASED, None, None))
-            waiting.discard(pk)
+    for pk, verdicts in calls.items():
+        call = verdicts[0]
+        state = Call.State.LEASED if pk in unsettled else call.state
+        found = {unit: Reply(state, None, None) for unit in _units(method, call, listed)}
+        if pk not in unsettled:
+            found |= {one.answered: Reply(state, one.verdict, one.score) for one in verdicts if one.verdict is not None}
+        for unit, reply in found.items():
+            replies.setdefault((call.response, unit), []).append(reply)
     return replies
 
 

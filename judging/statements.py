@@ -28,19 +28,25 @@ FROM annotate_annotation said JOIN annotate_user annotator ON annotator.id = sai
 JOIN annotate_answer answer ON answer.annotation_id = said.id
 WHERE said.task_id = %s AND said.state = 'submitted' AND NOT said.surplus AND said.annotator_id <> %s"""
 
-# Of every judging run of a round about one response: as REPLY_FIELDS of judging.labels, after the id of the run.
+# Of every judging run of a round about one response, as `Asked` of judging.labels, after run and protocol. What is
+# asked about a dimension is no part of the round.
 REPLIES = """
-SELECT asked.run_id, asked.id, asked.response_id, asked.question_id, verdict.question_id, asked.state, verdict.state,
-    verdict.score
+SELECT asked.run_id, run.method, asked.id, asked.response_id, asked.question_id, asked.checklist_id,
+    asked.subdimension, asked.state, verdict.question_id, verdict.state, verdict.score
 FROM judging_call asked JOIN judging_run run ON run.id = asked.run_id
 LEFT JOIN judging_verdict verdict ON verdict.call_id = asked.id
-WHERE asked.response_id = %s AND asked.other_id IS NULL AND run.round_id = %s AND run.kind = 'judging'"""
+WHERE asked.response_id = %s AND asked.other_id IS NULL AND asked.dimension_id IS NULL
+    AND run.round_id = %s AND run.kind = 'judging'"""
 
-# Of one run, as REPLY_FIELDS.
+# Of one run, as `Asked`.
 REPLIES_OF_RUN = """
-SELECT asked.id, asked.response_id, asked.question_id, verdict.question_id, asked.state, verdict.state, verdict.score
+SELECT asked.id, asked.response_id, asked.question_id, asked.checklist_id, asked.subdimension, asked.state,
+    verdict.question_id, verdict.state, verdict.score
 FROM judging_call asked LEFT JOIN judging_verdict verdict ON verdict.call_id = asked.id
-WHERE asked.run_id = %s AND asked.response_id IN ({responses}) AND asked.other_id IS NULL"""
+WHERE asked.run_id = %s AND asked.response_id IN ({responses}) AND asked.other_id IS NULL
+    AND asked.dimension_id IS NULL"""
+
+QUESTIONS = "SELECT checklist_id, id, subdimension FROM annotate_question WHERE checklist_id IN ({checklists})"
 
 SCORES_ABOUT = """
 SELECT task.response_id, said.score, annotator.is_simulated

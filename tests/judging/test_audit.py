@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from annotate import labelling
 from annotate.labelling import Content
 from annotate.models import Annotation, Assignment, Project, Response, Role, Round, Task, User
 from annotate.signals import labels_changed
-from judging import cells, live, recount
-from judging.labels import PREFERENCE, SCORE
-from judging.models import Cell, Ledger, Series
+from judging import cells, claims, live, recount, runs
+from judging.labels import PREFERENCE, QUESTIONS, SCORE, Facet
+from judging.models import Cell, Ledger, Series, Verdict
+from judging.protocols import PROTOCOLS, Outcome
 from tests import build
 from tests.judging.build_runs import run_of, verdict
 
@@ -177,6 +180,43 @@ def test_preferences_of_pairs_move_cells_of_their_own(project: Project, ann: Use
     [part] = live.panel(draft).people
     assert (part.title, part.labels, part.simulated, part.alpha.n_units) == ("Preferences", 2, 0, 1)
     assert live.histogram(draft, PREFERENCE).patterns == {(0, 2, 0, 0, 0): 1}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "facets"),
+    [
+        ("tick_batch", [QUESTIONS]),
+        ("checklist_then_score", [QUESTIONS, SCORE]),
+        ("check_then_score", [SCORE]),
+    ],
+)
+def test_a_call_that_asks_several_things_moves_them_all_from_pending(
+    round: Round, protocol: str, facets: list[Facet]
+) -> None:
+    run = runs.plan_judging(round.project, build.judge(round.project), protocol, round)
+    units = {SCORE: 2, QUESTIONS: 4}
+
+    def judged() -> dict[Facet, Counter[str]]:
+        assert recount.audit(round) == []
+        found: dict[Facet, Counter[str]] = {facet: Counter() for facet in facets}
+        for key, some in cells.stored(round)[0].items():
+            for place, number in some.items() if key.run == run.pk else ():
+                found[key.facet][place.judge] += number
+        return found
+
+    assert judged() == {facet: {"pending": units[facet]} for facet in facets}
+    now = timezone.now()
+    first, second = claims.claim(run, 2, now)
+    for call, states in ((first, ["yes", "unparsed"]), (second, ["na", "no"])):
+        call.run = run
+        asked = PROTOCOLS[protocol].blank(call, Verdict.State.UNPARSED)
+        questions = [outcome.question for outcome in asked if outcome.question]
+        outcomes = [Outcome(state, question) for state, question in zip(states, questions, strict=False)]
+        scored = [Outcome("score", score=4)] if SCORE in facets else []
+        claims.settle([claims.done(call, [*outcomes, *scored])], now)
+        assert recount.audit(round) == []
+    expected = {SCORE: {"4": 2}, QUESTIONS: {"yes": 1, "unreadable": 1, "na": 1, "no": 1}}
+    assert judged() == {facet: expected[facet] for facet in facets}
 
 
 def test_units_of_a_run_that_nobody_labelled_are_counted_too(round: Round) -> None:

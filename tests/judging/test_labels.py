@@ -10,13 +10,17 @@ from judging.labels import (
     QUESTIONS,
     SCORE,
     Facet,
+    Labels,
     facets_of,
     labels_by_facet,
     majority,
     people_labels,
+    replies_to,
     rounded_mean,
     run_labels,
 )
+from judging.models import Call, Run, Verdict
+from judging.protocols import PROTOCOLS
 from tests import build
 from tests.judging.build_runs import call, run_of, verdict
 
@@ -156,6 +160,122 @@ def test_what_could_not_be_read_is_missing_with_its_reason(round: Round, checkli
     assert list(found.labels) == []
     assert found.units == 4
     assert found.gaps == {"unreadable": 1, "failed": 2, "pending": 1}
+
+
+def planned(run: Run, response: Response, checklist: Checklist) -> Call:
+    return call(run, response, checklist=checklist, state="planned")
+
+
+def gaps_of(run: Run) -> dict[Facet, dict[str, int]]:
+    return {facet: labels.gaps for facet, labels in labels_by_facet(run).items()}
+
+
+def test_a_call_that_waits_counts_for_all_that_its_protocol_will_ask(round: Round, checklist: Checklist) -> None:
+    response = Response.objects.earliest("pk")
+    first, second = checklist.questions.all()
+    waiting = {
+        "tick_batch": {QUESTIONS: {"pending": 2}},
+        "checklist_then_score": {QUESTIONS: {"pending": 2}, SCORE: {"pending": 1}},
+        "check_then_score": {SCORE: {"pending": 1}},
+        "direct": {SCORE: {"pending": 1}},
+    }
+    for method, gaps in waiting.items():
+        run = run_of(round, method)
+        planned(run, response, checklist)
+        assert gaps_of(run) == gaps
+
+    batch = run_of(round, "tick_batch")
+    planned(batch, response, checklist)
+    assert set(replies_to(batch)) == {(response.pk, first.pk), (response.pk, second.pk)}
+    one = run_of(round)
+    call(one, response, question=first, state="planned")
+    assert gaps_of(one) == {QUESTIONS: {"pending": 1}}
+
+
+@pytest.mark.parametrize("state", ["unparsed", "error"])
+def test_a_call_keeps_its_units_when_it_is_settled(round: Round, checklist: Checklist, state: str) -> None:
+    run = run_of(round, "checklist_then_score")
+    response = Response.objects.earliest("pk")
+    made = planned(run, response, checklist)
+    units = {facet: labels.units for facet, labels in labels_by_facet(run).items()}
+    failed = {"state": "failed", "error": "No answer."} if state == "error" else {"state": "done"}
+    Call.objects.filter(pk=made.pk).update(**failed)
+    for outcome in PROTOCOLS[run.method].blank(made, Verdict.State(state)):
+        Verdict.objects.create(run=run, call=made, response=response, question=outcome.question, state=outcome.state)
+
+    assert {facet: labels.units for facet, labels in labels_by_facet(run).items()} == units == {SCORE: 1, QUESTIONS: 2}
+    gap = "failed" if state == "error" else "unreadable"
+    assert gaps_of(run) == {SCORE: {gap: 1}, QUESTIONS: {gap: 2}}
+
+
+def test_one_reply_may_hold_answers_and_a_score(round: Round, checklist: Checklist) -> None:
+    run = run_of(round, "checklist_then_score")
+    response = Response.objects.earliest("pk")
+    first, second = checklist.questions.all()
+    made = call(run, response, checklist=checklist)
+    for fields in ({"question": first, "state": "na"}, {"question": second, "state": "unparsed"}):
+        Verdict.objects.create(run=run, call=made, response=response, **fields)
+    Verdict.objects.create(run=run, call=made, response=response, state="score", score=4)
+
+    found = labels_by_facet(run)
+
+    assert found[SCORE].labels == [Label(response.pk, f"run {run.pk}", 4.0)]
+    assert found[QUESTIONS].labels == [Label((response.pk, first.pk), f"run {run.pk}", "na")]
+    assert (found[QUESTIONS].units, found[QUESTIONS].gaps) == (2, {"unreadable": 1})
+
+
+def test_pairs_and_dimensions_are_no_units_of_a_round(round: Round, checklist: Checklist) -> None:
+    one, two = Response.objects.order_by("pk")
+    dimension = build.dimension(round.project)
+    own = build.dimension_checklist(dimension, Tone=["Is it warm?"], Form=["Is it in lines?", "Has it a title?"])
+
+    pairs = run_of(round, "tick_batch")
+    call(pairs, one, other=two, order="ab", checklist=checklist)
+    scores = run_of(round, "geval")
+    rated = call(scores, one, dimension=dimension)
+    Verdict.objects.create(run=scores, call=rated, response=one, dimension=dimension, state="score", score=3)
+    answers = run_of(round, "checkeval")
+    call(answers, one, dimension=dimension, checklist=own, subdimension="Form", state="planned")
+
+    assert [labels_by_facet(run) for run in (pairs, scores, answers)] == [{}, {}, {}]
+    assert [replies_to(run) for run in (pairs, scores)] == [{}, {}]
+    form = own.questions.filter(subdimension="Form").values_list("pk", flat=True)
+    assert set(replies_to(answers)) == {(one.pk, question) for question in form}
+
+
+MAJORITIES: list[tuple[list[str], str | None, str]] = [
+    (["yes"], "yes", ""),
+    (["yes", "yes", "no"], "yes", ""),
+    (["no", "yes", "no", "yes", "no"], "no", ""),
+    (["yes", "no"], None, "tied"),
+    (["yes", "no", "na"], None, "tied"),
+    (["yes", "no", "na", "na"], "na", ""),
+    (["unparsed", "unparsed", "no"], "no", ""),
+    (["yes", "no", "unparsed"], None, "tied"),
+    (["unparsed", "unparsed"], None, "unreadable"),
+    (["unparsed", "error"], None, "failed"),
+]
+
+
+@pytest.mark.parametrize(("states", "label", "gap"), MAJORITIES)
+def test_the_majority_of_k_repeats_is_the_label(
+    round: Round, checklist: Checklist, states: list[str], label: str | None, gap: str
+) -> None:
+    run = run_of(round, "tick_batch", repeats=len(states))
+    response = Response.objects.earliest("pk")
+    first, second = checklist.questions.all()
+    for repeat, state in enumerate(states, start=1):
+        made = call(run, response, checklist=checklist, repeat=repeat)
+        for question, said in ((first, state), (second, "yes")):
+            fields = {"question": question, "repeat": repeat, "state": said}
+            Verdict.objects.create(run=run, call=made, response=response, **fields)
+
+    found: Labels = run_labels(run, Facet("question", first.pk))
+
+    assert [said.value for said in found.labels] == ([label] if label else [])
+    assert found.gaps == ({gap: 1} if gap else {})
+    assert run.verdicts.count() == 2 * len(states)
+    assert [said.value for said in run_labels(run, Facet("question", second.pk)).labels] == ["yes"]
 
 
 def test_a_score_off_the_scale_widens_the_domain_instead_of_breaking_the_panel(round: Round) -> None:

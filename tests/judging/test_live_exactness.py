@@ -32,8 +32,8 @@ from annotate.models import Annotation, Assignment, Project, Role, Round, Task, 
 from judging import claims, moves, recount, runs
 from judging.faults import CallFailed
 from judging.methods import method_of
-from judging.models import Call, Run
-from judging.protocols import Outcome
+from judging.models import Call, Run, Verdict
+from judging.protocols import PROTOCOLS, Outcome
 from tests import build
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -41,6 +41,9 @@ PEOPLE = ("ann", "abe", "amy")
 
 # What a judge says: read, unreadable, failed once (tried again later), or given up.
 REPLIES = st.sampled_from(["yes", "no", "na", "unparsed", "later", "given up"])
+
+ANSWERS = ("yes", "no", "na", "unparsed")
+PLANNED = ("tick", "tick_batch", "direct", "check_then_score", "checklist_then_score")
 
 # What a person says about any task: a score, and words for as many questions as there are. All of it is drawn before a
 # task is looked for, because who gets which depends on row numbers, which no database gives twice.
@@ -143,7 +146,7 @@ class Labelling(RuleBasedStateMachine):
     # -- judges ------------------------------------------------------------------------------------------
 
     @precondition(lambda self: Run.objects.count() < 3)
-    @rule(which=st.integers(0, 1), protocol=st.sampled_from(["tick", "direct"]), repeats=st.integers(1, 3))
+    @rule(which=st.integers(0, 1), protocol=st.sampled_from(PLANNED), repeats=st.integers(1, 3))
     def plan(self, which: int, protocol: str, repeats: int) -> None:
         runs.plan_judging(self.project, self.judge, protocol, self.round(which), repeats=repeats)
 
@@ -161,10 +164,8 @@ class Labelling(RuleBasedStateMachine):
             failure = CallFailed("The endpoint answered 500.", retryable=reply == "later")
             claims.settle([claims.failed(call, failure, method_of(call.run).errors(call), self.now)], self.now)
             Call.objects.filter(pk=call.pk).update(not_before=None)
-        elif call.question is not None or reply == "unparsed":
-            claims.settle([claims.done(call, [Outcome(reply, call.question)])], self.now)
         else:
-            claims.settle([claims.done(call, [Outcome("score", score=score)])], self.now)
+            claims.settle([claims.done(call, list(said_in(call, reply, score)))], self.now)
 
     @precondition(lambda self: Run.objects.exists())
     @rule(pick=st.integers(0, 99))
@@ -189,6 +190,18 @@ class Labelling(RuleBasedStateMachine):
     def next_token(self) -> str:
         self.token += 1
         return str(self.token)
+
+
+def said_in(call: Call, reply: str, score: int) -> Iterator[Outcome]:
+    """The reply as answer to the first thing that the call asks, and others to the rest; or a score."""
+    asked = PROTOCOLS[call.run.method].blank(call, Verdict.State.UNPARSED)
+    for number, outcome in enumerate(asked, start=ANSWERS.index(reply)):
+        if outcome.question is not None:
+            yield Outcome(ANSWERS[number % len(ANSWERS)], outcome.question)
+        elif reply == "unparsed":
+            yield outcome
+        else:
+            yield Outcome("score", score=score)
 
 
 def content_of(said: Words, task: Task) -> Content:
