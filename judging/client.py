@@ -118,11 +118,9 @@ class Endpoint:
     async def post(self, messages: Sequence[Message], parameters: dict[str, Any]) -> httpx2.Response:
         """Send one chat request within the judge's time-out. Raises the library's errors, and TimeoutError."""
         async with asyncio.timeout(self.timeout):  # for all of it: a reply may come drop by drop
-            # Everything goes as extra body: the library would look at every field of what it is given itself.
-            raw = await self._client.chat.completions.with_raw_response.create(
-                model=self.model, messages=[], extra_body={"messages": list(messages), **parameters}
-            )
-            return raw.http_response
+            # The method for chats would look at every field of the body; the response is read here in any case.
+            body = {"model": self.model, "messages": list(messages), **parameters}
+            return await self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
 
     def accepted(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """The parameters under the names that this endpoint was found to take."""

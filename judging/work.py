@@ -34,6 +34,7 @@ FAULTS_IN_A_ROW = 40  # failures of single calls, likewise
 PATIENCE = datetime.timedelta(seconds=60)  # beyond the judge's time-out: how long failures that pass may last
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
+GATHERING_SECONDS = 0.02
 RENEWALS = 4  # of its leases by a worker that lives, within the length of one
 OUTAGE = datetime.timedelta(minutes=2)  # how long answers are kept for a database that is away
 
@@ -131,6 +132,7 @@ class Slot:
         self.texts = Texts()
         self.deadline = self.clock.now() + datetime.timedelta(seconds=SLOT_SECONDS)
         self.next_look = self.clock.now()  # for calls to take
+        self.held_until = self.next_look  # the endpoint asked for a pause
         self.next_renewal = self._renewal_due()
         self.seats = asyncio.Semaphore(judge.concurrency)
         # Claimed before a seat is free, so that no seat waits for the database; a judge with limits is asked at once.
@@ -182,10 +184,14 @@ class Slot:
         return self.clock.now() + datetime.timedelta(seconds=settings.CALL_LEASE_SECONDS / RENEWALS)
 
     async def _wait_for_answer(self) -> None:
+        """Until an answer is there, and a little longer for others that come right after it: the calls claimed ahead
+        keep the seats busy meanwhile."""
         try:
             await asyncio.wait_for(self.arrived.wait(), DRY.total_seconds())
         except TimeoutError:
             return
+        if self.asking and self.ahead > 1:
+            await asyncio.sleep(GATHERING_SECONDS)
 
     async def _wait_for_calls(self) -> bool:
         """Sleep until the next call is due. False where none is within the slot."""
@@ -202,7 +208,8 @@ class Slot:
 
     async def _ask(self, call: Call) -> None:
         async with self.seats:
-            answer = None if self._over() else await self._answer_to(call)
+            stands = self._over() or self.clock.now() < self.held_until
+            answer = None if stands else await self._answer_to(call)
         self.answers.append((call, answer))
         if answer is not None:
             self._note(answer)
@@ -218,6 +225,9 @@ class Slot:
     def _note(self, answer: Reply | CallFailed) -> None:
         """Let the breaker know, and ask nothing more where it says so."""
         failure = answer if isinstance(answer, CallFailed) else None
+        if failure is not None and failure.retry_after:
+            pause = self.clock.now() + datetime.timedelta(seconds=failure.retry_after)
+            self.held_until = max(self.held_until, pause)
         self.stop_reason = self.stop_reason or self.breaker.note(failure, self.clock.now())
         self.stopped = self.stopped or bool(self.stop_reason)
 
@@ -254,8 +264,8 @@ class Slot:
                 claims.take_reply(call, answer, from_cache=False)
                 settlement = self._concluded(call)
             self.unstored.append(settlement)
-            if isinstance(answer, CallFailed) and answer.retry_after:
-                pacing.hold(self.run.judge, now + datetime.timedelta(seconds=answer.retry_after))
+        if self.held_until > now:
+            pacing.hold(self.run.judge, self.held_until)
         if self.run.failing_since != self.breaker.since:
             self.run.note_failing(self.breaker.since)
         self._pause_where_stopped()
