@@ -26,7 +26,7 @@ def round(project: Project) -> Round:
 
 @pytest.fixture
 def run(round: Round) -> Run:
-    """Three replies; an old reader could not read the first, took the second for a no, and was right about the third."""
+    """Three replies: an old reader could not read the first and took the second for a no; the third it read well."""
     run = run_of(round, state="paused")
     response = Response.objects.get()
     first, second, third = response.item.checklists.get().questions.all()
