@@ -73,8 +73,9 @@ def _one_of(options: Mapping[str, object]) -> str:
     """One name, and further ones that make it no choice."""
     names = "|".join(map(re.escape, sorted({*options, *_NEITHER}, key=len, reverse=True)))
     name = rf"(?:{_NUMBER}|{names})"
-    more = rf"(?P<more>{MARKUP_INLINE}{_OR}{MARKUP_INLINE}{_NAMED}{name}{_END})"
-    return rf"(?P<word>{name})(?:{_END}|(?=\s{{0,3}}{_OR})){more}?"
+    ends = rf"(?:{_END}|(?=\s{{0,3}}{_OR}))"
+    more = rf"(?P<more>{MARKUP_INLINE}{_OR}{MARKUP_INLINE}{_NAMED}{name}{ends})"
+    return rf"(?P<word>{name}){ends}{more}?"
 
 
 def _chosen(match: re.Match[str], options: Mapping[str, T]) -> T | None:
