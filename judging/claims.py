@@ -142,15 +142,19 @@ def written(call: Call, policy: str, questions: Sequence[str]) -> Settlement:
     return Settlement(call, Call.State.DONE, policy=policy, questions=questions)
 
 
-def failed(call: Call, failure: CallFailed, errors: Sequence[Outcome], now: datetime.datetime) -> Settlement:
+def failed(
+    call: Call, failure: CallFailed, errors: Sequence[Outcome], now: datetime.datetime, *, alone: bool = False
+) -> Settlement:
     """Of a failed call: to be asked again later, or given up with `errors` as its verdicts.
 
-    A failure of the whole endpoint costs the call no attempt: it says nothing about this call.
+    A failure of the whole endpoint costs the call no attempt, because it says nothing about this call; unless a reply
+    came that was paid, or the call is `alone` with its failure among others that are answered.
     """
     call.error = failure.reason
-    call.attempts += 0 if failure.endpoint_down or call.reply else 1  # a reply was counted when it came
+    waits = failure.endpoint_down and not (alone or call.reply)
+    call.attempts += 0 if waits or call.reply else 1  # a reply was counted when it came
     spent = call.attempts % settings.CALL_MAX_ATTEMPTS == 0
-    if failure.endpoint_down or (failure.retryable and not spent):
+    if waits or ((failure.retryable or failure.endpoint_down) and not spent):
         call.not_before = now + datetime.timedelta(seconds=wait_before(call.attempts, failure))
         return Settlement(call, Call.State.PLANNED, failure=failure)
     return Settlement(call, Call.State.FAILED, errors, failure=failure)

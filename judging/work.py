@@ -210,9 +210,9 @@ class Slot:
         async with self.seats:
             stands = self._over() or self.clock.now() < self.held_until
             answer = None if stands else await self._answer_to(call)
-        self.answers.append((call, answer))
-        if answer is not None:
+        if isinstance(answer, CallFailed):
             self._note(answer)
+        self.answers.append((call, answer))
         self.asking.discard(asyncio.current_task())
         self.arrived.set()
 
@@ -222,9 +222,8 @@ class Slot:
         except CallFailed as failure:
             return failure
 
-    def _note(self, answer: Reply | CallFailed) -> None:
-        """Let the breaker know, and ask nothing more where it says so."""
-        failure = answer if isinstance(answer, CallFailed) else None
+    def _note(self, failure: CallFailed | None) -> None:
+        """Let the breaker know of a failure or an answer (None), and ask nothing more where it says so."""
         if failure is not None and failure.retry_after:
             pause = self.clock.now() + datetime.timedelta(seconds=failure.retry_after)
             self.held_until = max(self.held_until, pause)
@@ -259,10 +258,14 @@ class Slot:
             if answer is None:
                 continue
             if isinstance(answer, CallFailed):
-                settlement = claims.failed(call, answer, self.method.errors(call), now)
+                # A refusal that waiting does not mend, among calls that are answered, is about this call.
+                alone = not answer.retryable and self.breaker.hopeless <= 1
+                settlement = claims.failed(call, answer, self.method.errors(call), now, alone=alone)
             else:
                 claims.take_reply(call, answer, from_cache=False)
                 settlement = self._concluded(call)
+                useless = settlement.failure is not None and settlement.failure.endpoint_down
+                self._note(settlement.failure if useless else None)
             self.unstored.append(settlement)
         if self.held_until > now:
             pacing.hold(self.run.judge, self.held_until)
