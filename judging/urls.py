@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from judging.views import agreement, exports, health, judges, runs
+from judging.views import agreement, exports, health, judges, runs, scores
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/judges/", judges.judges, name="judges"),
@@ -13,6 +13,8 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/<int:pk>/progress/", runs.run_progress, name="run_progress"),
     path("projects/<slug:slug>/runs/<int:pk>/calls/<int:position>/", runs.call, name="call"),
     path("projects/<slug:slug>/runs/<int:pk>/verdicts.<str:format>", exports.export_verdicts, name="export_verdicts"),
+    path("projects/<slug:slug>/runs/<int:pk>/scores/", scores.run_scores, name="run_scores"),
+    path("projects/<slug:slug>/runs/<int:pk>/scores.<str:format>", scores.export_scores, name="export_scores"),
     path("projects/<slug:slug>/rounds/<int:pk>/agreement/", agreement.agreement, name="agreement"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -146,6 +146,8 @@ class World:
             "call": of(self.run, position=1),
             "agreement": of(self.round),
             "export_verdicts": of(self.run, format="jsonl"),
+            "run_scores": of(self.run),
+            "export_scores": of(self.run, format="csv"),
             "healthz": nothing,
             "readyz": nothing,
             "api:schema": nothing,
