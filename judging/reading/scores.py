@@ -12,8 +12,10 @@ _DIGITS = r"\d{1,9}"
 _NUMBER = rf"(?P<number>[-+]?{_DIGITS}(?:\.{_DIGITS})?)"
 _OUT_OF = rf"(?:(?P<scale>{_DIGITS})点(?:満点)?中)?"
 _DENOMINATOR = rf"{SPACES}(?:点|points?)?{SPACES}(?:(?:/|out of|of){SPACES}(?P<most>{_DIGITS}))?"
-_EDGE = r"(?:max(?:imum)?|min(?:imum)?|highest|lowest|top|best|worst|possible|full|perfect)"  # of a scale; no score
-_OPENING = rf"[\s*_`\"'{{#>「【\[(-]{{0,30}}(?:(?!{_EDGE}\b)[a-z]{{1,20}} )?"
+# Of a scale, and no score: "maximum score: 5".
+_ENDS = ("maximum", "minimum", "max", "min", "highest", "lowest", "top", "best", "worst", "possible", "full", "perfect")
+_OPENING = rf"[\s*_`\"'{{#>「【\[(-]{{0,30}}(?:(?!(?:{'|'.join(_ENDS)})\b)[a-z]{{1,20}} )?"
+_NOT_OF_ENDS = "".join(rf"(?<!\b{word} )" for word in _ENDS)
 _SCALE = rf"(?:\({SPACES}-?{_DIGITS}{SPACES}(?:-|–|~|to){SPACES}-?{_DIGITS}{SPACES}\)){{0,1}}"  # "Score (1-5): 4"
 # A range ("1-5", "4 or 5", "3~4") or a sum ("2 + 3") is no score; neither is a number that goes on.
 _SINGLE = r"(?![.,\u2044]?\d|e[-+]?\d|\s?%)(?!\s{0,10}(?:[-~–+*x×=/]|to|or|and|または|から|か)\s{0,10}\d)"
@@ -24,7 +26,7 @@ _AT_LINE = re.compile(
 )
 _ALONE = re.compile(rf"^{MARKUP_INLINE}{_OUT_OF}{_NUMBER}{_DENOMINATOR}{MARKUP_INLINE}[.。]?{MARKUP_INLINE}$", re.M)
 _IN_PROSE = re.compile(
-    rf"(?:{SCORE_MARK}|points?){MARKUP_INLINE}(?:is|of|は|を|:|=){MARKUP}{_OUT_OF}{_NUMBER}{_DENOMINATOR}{_SINGLE}"
+    rf"{_NOT_OF_ENDS}(?:{SCORE_MARK}|points?){MARKUP_INLINE}(?:is|of|は|を|:|=){MARKUP}{_OUT_OF}{_NUMBER}{_DENOMINATOR}{_SINGLE}"
 )
 _KEY = re.compile(rf"(?:(?:final|overall|total|総合)[ _-]?)?(?:{SCORE_MARK}|points?)")
 
