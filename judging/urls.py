@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from judging.views import agreement, exports, health, judges, runs, scores
+from judging.views import agreement, comparison, exports, health, judges, runs, scores
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/judges/", judges.judges, name="judges"),
@@ -15,6 +15,14 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/<int:pk>/verdicts.<str:format>", exports.export_verdicts, name="export_verdicts"),
     path("projects/<slug:slug>/runs/<int:pk>/scores/", scores.run_scores, name="run_scores"),
     path("projects/<slug:slug>/runs/<int:pk>/scores.<str:format>", scores.export_scores, name="export_scores"),
+    path("projects/<slug:slug>/runs/<int:pk>/comparison/", comparison.run_comparison, name="run_comparison"),
+    path(
+        "projects/<slug:slug>/runs/<int:pk>/comparison.<str:format>",
+        comparison.export_comparison,
+        name="export_comparison",
+    ),
+    path("projects/<slug:slug>/runs/<int:pk>/disagreements/", comparison.run_disagreements, name="run_disagreements"),
+    path("projects/<slug:slug>/rounds/<int:pk>/judges/", comparison.round_judges, name="round_judges"),
     path("projects/<slug:slug>/rounds/<int:pk>/agreement/", agreement.agreement, name="agreement"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

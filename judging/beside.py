@@ -1,0 +1,413 @@
+"""What stands beside a run: the people and the other judges that labelled the same units."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext as _
+
+from annotate.models import Project, Response, Round, Task
+from judging import pairs
+from judging.agreement import PREFERENCES, Ceiling, Figure, Label, Value
+from judging.comparison import (
+    Comparison,
+    Crowd,
+    Line,
+    Pair,
+    Unit,
+    Voice,
+    among_judges,
+    ceilings,
+    closeness,
+    compare,
+    consistency,
+    pair_of,
+    panel_of_judges,
+    verdict_of,
+)
+from judging.labels import (
+    ANSWERS,
+    PREFERENCE,
+    QUESTIONS,
+    READ_ANSWERS,
+    SCORE,
+    Facet,
+    Replies,
+    Reply,
+    domain_of,
+    outcome,
+    people_labels,
+    replies_to,
+)
+from judging.live import GAPS
+from judging.models import Call, Run, Verdict
+from judging.protocols import PROTOCOLS
+
+YIELDS = {"preference": PREFERENCE, "score": SCORE, "answers": QUESTIONS}
+OPPOSITE: dict[Value, Value] = {"win": "loss", "tie": "tie", "loss": "win"}
+
+
+# -- voices --------------------------------------------------------------------------------------------------------
+
+
+def facets_of(run: Run) -> list[Facet]:
+    """What a run of a judge labels; nothing where its protocol is no longer there."""
+    method = PROTOCOLS.get(run.method)
+    return [facet for name, facet in YIELDS.items() if method and name in method.yields]
+
+
+def voices_of(run: Run) -> dict[Facet, Voice]:
+    """What the judge said in a run, by facet. At most two queries."""
+    method = PROTOCOLS.get(run.method)
+    facets = facets_of(run)
+    if method and method.pairs:
+        judged = pairs.judged_in(run)
+        made = {PREFERENCE: _preferences(judged), QUESTIONS: _answers_about(judged)}
+        return {facet: made[facet] for facet in facets if facet in made}
+    if method and method.by_dimension and SCORE in facets:
+        return {SCORE: _voice(run.round, SCORE, _over_dimensions(run))}
+    replies = replies_to(run)
+    return {facet: _voice(run.round, facet, replies) for facet in facets}
+
+
+def _over_dimensions(run: Run) -> Replies:
+    """The scores of a response on all dimensions together, as what the judge says about it as a whole."""
+    replies: Replies = {}
+    calls = run.calls.filter(dimension__isnull=False, response__isnull=False, other=None).order_by("position")
+    for response, state, verdict, score in calls.values_list("response", "state", "verdicts__state", "verdicts__score"):
+        replies.setdefault((response or 0, None), []).append(Reply(state, verdict, score))
+    return replies
+
+
+def _voice(round: Round | None, facet: Facet, replies: Replies) -> Voice:
+    said: dict[Unit, tuple[Value, ...]] = {}
+    gaps: dict[Unit, str] = {}
+    scored = facet == SCORE
+    values: tuple[Value, ...]
+    for (response, question), repeats in replies.items():
+        if (question is None) != scored:
+            continue
+        unit: Unit = response if scored else (response, question)
+        if scored:
+            values = tuple(reply.score for reply in repeats if reply.score is not None)
+        else:
+            values = tuple(reply.verdict for reply in repeats if reply.verdict in READ_ANSWERS)
+        if values:
+            said[unit] = values
+        if not values or verdict_of(facet, values) is None:
+            gaps[unit] = outcome(repeats, scored=scored)[1]
+    return Voice(facet, said, _domain(round, facet, said.values()), gaps)
+
+
+def _preferences(judged: Iterable[pairs.Judged]) -> Voice:
+    said: dict[Unit, tuple[Value, ...]] = {}
+    gaps: dict[Unit, str] = {}
+    orders: dict[Unit, tuple[Value | None, Value | None]] = {}
+    for one in judged:
+        unit, turned = facing(one.pair)
+        votes = tuple(OPPOSITE[vote] if turned else vote for vote in one.votes)
+        if votes:
+            said[unit] = votes
+        else:
+            gaps[unit] = one.gap
+        orders[unit] = one.orders
+    return Voice(PREFERENCE, said, PREFERENCES, gaps, orders)
+
+
+def _answers_about(judged: Iterable[pairs.Judged]) -> Voice:
+    """Answers given while a pair was compared. A response that is in several pairs has the answers of all."""
+    replies: Replies = {}
+    for one in judged:
+        for unit, states in one.answers.items():
+            replies.setdefault(unit, []).extend(Reply(Call.State.DONE, state, None) for state in states)
+    return _voice(None, QUESTIONS, replies)
+
+
+def facing(pair: tuple[int, int]) -> tuple[tuple[int, int], bool]:
+    """A pair with the older response first, so that runs and rounds that hold it either way meet; and whether it was
+    turned."""
+    return (min(pair), max(pair)), pair[0] > pair[1]
+
+
+def _domain(round: Round | None, facet: Facet, said: Iterable[tuple[Value, ...]]) -> tuple[Value, ...]:
+    """All values of single repeats and of what they come to."""
+    distinct = set(said)
+    found = {value for values in distinct for value in (*values, verdict_of(facet, values)) if value is not None}
+    if facet == SCORE:
+        return domain_of(round, facet, found)
+    return tuple(value for value in ANSWERS if value != "na" or "na" in found)
+
+
+def repeats_of(run: Run, voices: dict[Facet, Voice]) -> dict[Facet, Voice]:
+    """The same voices for a look at repeats: scores on several dimensions are units of their own there."""
+    method = PROTOCOLS.get(run.method)
+    if method is None or not method.by_dimension or SCORE not in voices:
+        return voices
+    said: dict[Unit, tuple[Value, ...]] = {}
+    rows = run.verdicts.order_by("call", "pk").values_list("response_id", "dimension_id", "score")
+    for response, dimension, score in rows:
+        if score is not None:
+            said[response, dimension] = (*said.get((response, dimension), ()), score)
+    return {**voices, SCORE: Voice(SCORE, said, _domain(None, SCORE, said.values()))}
+
+
+# -- people --------------------------------------------------------------------------------------------------------
+
+
+def rounds_beside(run: Run) -> list[Round]:
+    """The rounds whose people may have labelled what a run is about: its own, then others with the same responses."""
+    judged = run.calls.filter(response__isnull=False).values("response")
+    shared = Task.objects.filter(Q(response__in=judged) | Q(other__in=judged), round=OuterRef("pk"))
+    others = Round.objects.filter(Exists(shared), project=run.project_id).exclude(state=Round.State.DRAFT)
+    found = [round for round in others.order_by("-created_at", "-pk") if round != run.round]
+    return [run.round, *found] if run.round else found
+
+
+def crowd_of(round: Round, facet: Facet) -> Crowd:
+    """What people said in a round. Pairs face the way that those of runs do."""
+    labels = people_labels(round, facet)
+    if facet == PREFERENCE:
+        simulated: dict[Unit, int] = {}
+        for unit, number in labels.simulated_on.items():
+            simulated[facing(unit)[0]] = number  # type: ignore[arg-type]
+        labels = replace(labels, labels=[_turned(label) for label in labels.labels], simulated_on=simulated)
+    return Crowd.of(facet, labels, with_na=round.allow_na)
+
+
+def _turned(label: Label) -> Label:
+    unit, turned = facing(label.unit)  # type: ignore[arg-type]
+    return Label(unit, label.rater, 6.0 - float(label.value) if turned else label.value)
+
+
+def instructions_of(project: Project) -> dict[Unit, Hashable]:
+    """The item of every response."""
+    return dict(Response.objects.filter(item__project=project).values_list("pk", "item_id"))
+
+
+# -- a run beside people -------------------------------------------------------------------------------------------
+
+TITLES: dict[str, Callable[[], str]] = {
+    "score": lambda: _("Scores"),
+    "preference": lambda: _("Preferences"),
+    "questions": lambda: _("Answers"),
+}
+
+
+def gaps_in_words(gaps: Counter[str]) -> list[tuple[str, int]]:
+    return [(words, gaps[name]) for name, words in GAPS.items() if gaps[name]]
+
+
+def notes_on(lines: Iterable[Line]) -> list[tuple[str, str]]:
+    """Why figures are undefined, and what must be known before they are trusted: each sentence once, with the first
+    measure that it is about."""
+    notes: dict[str, str] = {}
+    for line in lines:
+        for figure in (line.judge, line.people):
+            note = figure and (figure.reason or figure.warning)
+            if note:
+                notes.setdefault(note, line.measure)
+    return [(measure, note) for note, measure in notes.items()]
+
+
+@dataclass(frozen=True)
+class Section:
+    """All figures of a run on one facet.
+
+    comparison  None where no round stands beside the run
+    simulated   how many of the people's labels simulated annotators made
+    repeats     how far the judge agrees with itself
+    """
+
+    facet: Facet
+    voice: Voice
+    comparison: Comparison | None
+    closeness: Sequence[Line]
+    ceilings: Sequence[Ceiling]
+    repeats: Sequence[Line]
+    simulated: int = 0
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.facet.kind]()
+
+    @property
+    def chart(self) -> list[tuple[str, Figure]]:
+        """The figures that tell most, under the words that stand beside them."""
+        found = []
+        for line in [*(self.comparison.lines if self.comparison else []), *self.repeats]:
+            if line.drawn and line.people:
+                found += [
+                    (f"{line.measure}: {_('judge')}", line.judge),
+                    (f"{line.measure}: {_('people')}", line.people),
+                ]
+            elif line.drawn:
+                found.append((line.measure, line.judge))
+        return [(words, figure) for words, figure in found if figure is not None]
+
+    @property
+    def notes(self) -> list[tuple[str, str]]:
+        """Why figures are undefined, and what must be known before they are trusted: each sentence once."""
+        return notes_on([*(self.comparison.lines if self.comparison else []), *self.closeness, *self.repeats])
+
+    @property
+    def gaps(self) -> list[tuple[str, int]]:
+        """What is left out, in words."""
+        return gaps_in_words(self.comparison.gaps if self.comparison else Counter(self.voice.gaps.values()))
+
+
+def sections_of(run: Run, round: Round | None) -> list[Section]:
+    """A run on every facet that it labels, beside the people of a round."""
+    voices = voices_of(run)
+    repeated = repeats_of(run, voices)
+    sections = []
+    for facet, voice in voices.items():
+        repeats = consistency(repeated[facet])
+        if round is None:
+            sections.append(Section(facet, voice, None, [], [], repeats))
+            continue
+        crowd = crowd_of(round, facet)
+        near = closeness(voice, crowd, instructions_of(run.project)) if facet == SCORE else []
+        shared = voice.values.keys() & crowd.said.keys()
+        simulated = sum(number for unit, number in crowd.labels.simulated_on.items() if unit in shared)
+        sections.append(Section(facet, voice, compare(voice, crowd), near, ceilings(voice, crowd), repeats, simulated))
+    return sections
+
+
+# -- judges beside each other --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Several runs beside each other, and beside people, on one facet.
+
+    pairs        by the places of two runs, the lower first
+    with_people  each run beside the people
+    panel        all of them as one judge; None for a single run
+    """
+
+    facet: Facet
+    runs: Sequence[Run]
+    lines: Sequence[Line]
+    pairs: dict[tuple[int, int], Pair]
+    with_people: Sequence[Comparison]
+    panel: Comparison | None
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.facet.kind]()
+
+    @property
+    def columns(self) -> Sequence[Run]:
+        return self.runs[1:]
+
+    @property
+    def rows(self) -> list[tuple[Run, list[tuple[Run, Pair | None]]]]:
+        """Every run but the last, with its pair with each of the columns; None where the pair stands elsewhere."""
+        places = range(1, len(self.runs))
+        return [
+            (run, [(self.runs[other], self.pairs.get((place, other))) for other in places])
+            for place, run in enumerate(self.runs[:-1])
+        ]
+
+    @property
+    def measures(self) -> list[Line]:
+        return [line for line in self.with_people[0].lines if line.judge]
+
+    @property
+    def beside_people(self) -> list[tuple[Run | None, Comparison, list[tuple[str, int]]]]:
+        """Every run, and the panel as None, with its figures and what is left out in words."""
+        found: list[tuple[Run | None, Comparison]] = list(zip(self.runs, self.with_people, strict=True))
+        if self.panel:
+            found.append((None, self.panel))
+        return [(run, comparison, gaps_in_words(comparison.gaps)) for run, comparison in found]
+
+    @property
+    def chart(self) -> list[tuple[str, Figure]]:
+        """Alpha of every judge, of the panel and of people among themselves, under the words that stand beside them."""
+        lines = []
+        for run, comparison, _gaps in self.beside_people:
+            words = f"{run.pk}: {run.judge.name}" if run else _("All as a panel")
+            lines.append((words, comparison.alpha.judge))
+        lines.append((_("People among themselves"), self.with_people[0].alpha.people))
+        return [(words, figure) for words, figure in lines if figure is not None]
+
+    @property
+    def notes(self) -> list[tuple[str, str]]:
+        """As those of a section."""
+        found = notes_on(self.lines)
+        for run, comparison, _gaps in self.beside_people:
+            name = f"{run.pk}: {run.judge.name}" if run else _("All as a panel")
+            found += [(f"{name}, {measure}", note) for measure, note in notes_on(comparison.lines)]
+        return found
+
+
+def runs_on(round: Round) -> list[Run]:
+    """The judging runs of a round, and those without a round that asked about the same responses; newest first."""
+    tasks = Task.objects.filter(round=round, response__isnull=False)
+    shared = Exists(Verdict.objects.filter(run=OuterRef("pk"), response__in=tasks.values("response")))
+    found = Run.objects.filter(Q(round=round) | (Q(round=None) & shared), project=round.project_id)
+    judging = found.filter(kind=Run.Kind.JUDGING).select_related("judge", "round", "project")
+    return list(judging.order_by("-created_at", "-pk"))
+
+
+def benches_of(round: Round, runs: Sequence[Run]) -> list[Bench]:
+    """These runs beside each other on every facet that one of them labels."""
+    voices = [(run, voices_of(run)) for run in runs]
+    benches = []
+    for facet in YIELDS.values():
+        heard = [(run, said[facet]) for run, said in voices if facet in said]
+        if not heard:
+            continue
+        crowd = crowd_of(round, facet)
+        spoken = [voice for _run, voice in heard]
+        places = [(one, other) for other in range(len(heard)) for one in range(other)]
+        several = len(heard) > 1
+        benches.append(
+            Bench(
+                facet,
+                [run for run, _voice in heard],
+                among_judges(spoken) if several else [],
+                {(one, other): pair_of(spoken[one], spoken[other]) for one, other in places},
+                [compare(voice, crowd) for voice in spoken],
+                compare(panel_of_judges(spoken), crowd) if several else None,
+            )
+        )
+    return benches
+
+
+# -- figures as rows -----------------------------------------------------------------------------------------------
+
+FIGURE_COLUMNS = (
+    *("run", "judge", "protocol", "round_id", "round", "facet", "part", "measure", "of"),
+    *("value", "low", "high", "level", "method", "seed", "n_units", "n_labels", "missing", "reason", "warning"),
+)
+
+
+def figure_rows(run: Run, round: Round | None, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
+    """Every figure of a run beside people under the names of `FIGURE_COLUMNS`, as the page shows it.
+
+    `part`: "agreement", "closeness" or "repeats"; `of`: "judge" (with the people) or "people" (among themselves).
+    """
+    common = {
+        "run": run.pk,
+        "judge": run.judge.name,
+        "protocol": run.method,
+        "round_id": round.pk if round else None,
+        "round": round.name if round else None,
+    }
+    for section in sections:
+        parts = {
+            "agreement": section.comparison.lines if section.comparison else [],
+            "closeness": section.closeness,
+            "repeats": section.repeats,
+        }
+        for part, lines in parts.items():
+            for line in lines:
+                for of, figure in (("judge", line.judge), ("people", line.people)):
+                    if figure is not None:
+                        facet = {"facet": section.facet.kind, "part": part, "measure": line.measure, "of": of}
+                        yield {**common, **facet, **figure.as_dict()}

@@ -1,0 +1,150 @@
+"""Where a judge and people, or two judges, say different things: with the texts, the largest difference first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from annotate.models import Item, Question, Response, Round
+from judging.agreement import Value
+from judging.agreement.labels import shown as written
+from judging.beside import crowd_of, facing, voices_of
+from judging.comparison import Crowd, Unit, Voice, consensus_of, mean_of
+from judging.labels import PREFERENCE, QUESTIONS, Facet
+from judging.models import Run, Verdict
+
+SLIDING = {"win": 1.0, "tie": 3.0, "loss": 5.0}  # where they stand on the sliding scale of people
+
+
+class Difference(NamedTuple):
+    """A unit on which a judge and its counterpart differ, each with its one value.
+
+    size  answers: the share of the labels on the other side that are not what the judge says, in (0, 1]; scores: the
+          difference of the unrounded means; preferences: the same on the sliding scale of 1 to 5
+    """
+
+    size: float
+    unit: Unit
+    judge: Value
+    other: Value
+
+
+def differences(voice: Voice, other: Crowd | Voice) -> list[Difference]:
+    """All units on which the one value of the judge and that of people, or of another judge, differ; the largest
+    first, those of the same size in the order of their units."""
+    values = other.values if isinstance(other, Voice) else None
+    found = []
+    for unit, value in voice.values.items():
+        said = tuple(other.said.get(unit, ()))
+        against = values.get(unit) if values is not None else consensus_of(voice.facet, said)
+        if against is not None and against != value:
+            found.append(Difference(_size(voice, unit, value, other, said), unit, value, against))
+    return sorted(found, key=lambda one: (-one.size, one.unit))
+
+
+def of_cell(found: Sequence[Difference], other: str, judge: str) -> list[Difference]:
+    """Only those of one cell of the confusion matrix: the values of the other side and of the judge as they are written
+    there; "" for any."""
+    return [one for one in found if other in ("", written(one.other)) and judge in ("", written(one.judge))]
+
+
+def _size(voice: Voice, unit: Unit, value: Value, other: Crowd | Voice, said: Sequence[Value]) -> float:
+    if voice.facet == QUESTIONS:
+        return sum(one != value for one in said) / len(said)
+    ours = voice.said[unit]
+    if voice.facet == PREFERENCE:
+        ours = [SLIDING[str(one)] for one in ours]
+        said = [SLIDING[str(one)] for one in said] if isinstance(other, Voice) else said
+    return round(abs(mean_of(ours) - mean_of(said)), 9)  # so that 1/3 of one side is 1/3 of the other
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A difference with all that a reader needs to see who is right.
+
+    response, other  of a pair both, the older one first, as "win" and "loss" have it
+    said             people's labels by value, with their number; empty beside another judge
+    verdicts         of the run, and of the other judge where there is one
+    """
+
+    difference: Difference
+    item: Item
+    response: Response
+    other: Response | None
+    question: Question | None
+    said: Sequence[tuple[Value, int]]
+    verdicts: Sequence[Verdict]
+    others: Sequence[Verdict]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The differences of a run and its counterpart on one facet. `against` is None where nobody stands beside it."""
+
+    facet: Facet | None
+    run: Run
+    against: Crowd | Run | None
+    differences: Sequence[Difference]
+
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        voices: Mapping[Facet, Voice],
+        facet: Facet | None,
+        counterpart: Run | Round | None,
+        said: str = "",
+        judged: str = "",
+    ) -> Listed:
+        """`said`, `judged`: only those of this cell of the confusion matrix."""
+        if facet is None or counterpart is None:
+            return cls(facet, run, None, [])
+        if isinstance(counterpart, Run):
+            other = voices_of(counterpart).get(facet)
+            found = differences(voices[facet], other) if other else []
+            return cls(facet, run, counterpart, of_cell(found, said, judged))
+        crowd = crowd_of(counterpart, facet)
+        return cls(facet, run, crowd, of_cell(differences(voices[facet], crowd), said, judged))
+
+    def shown(self, found: Sequence[Difference]) -> list[Shown]:
+        """A few of the differences with their texts and verdicts. At most six queries, whatever their number."""
+        if self.facet is None or self.against is None:
+            return []
+        paired = self.facet == PREFERENCE
+        units = [one.unit if isinstance(one.unit, tuple) else (one.unit, 0) for one in found]
+        ids = {first for first, _second in units} | {second for _first, second in units if paired}
+        responses = Response.objects.select_related("item").in_bulk(ids)
+        questions = Question.objects.in_bulk([] if paired else {second for _first, second in units})
+        ours = _verdicts(self.run, self.facet, ids)
+        theirs = _verdicts(self.against, self.facet, ids) if isinstance(self.against, Run) else {}
+        said = {} if isinstance(self.against, Run) else self.against.said
+        return [
+            Shown(
+                difference=one,
+                item=responses[first].item,
+                response=responses[first],
+                other=responses[second] if paired else None,
+                question=questions.get(second),
+                said=sorted(Counter(said.get(one.unit, ())).items(), key=lambda pair: (-pair[1], str(pair[0]))),
+                verdicts=ours.get(one.unit, []),
+                others=theirs.get(one.unit, []),
+            )
+            for one, (first, second) in zip(found, units, strict=True)
+        ]
+
+
+def _verdicts(run: Run, facet: Facet, responses: Iterable[int]) -> dict[Unit, list[Verdict]]:
+    """By unit, the verdicts of a run about these responses, each with its call."""
+    found: dict[Unit, list[Verdict]] = {}
+    rows = run.verdicts.filter(response__in=responses, question__isnull=facet != QUESTIONS)
+    rows = rows.filter(other__isnull=facet != PREFERENCE) if facet != QUESTIONS else rows
+    for verdict in rows.select_related("call", "dimension").defer("call__prompt", "call__reply").order_by("call"):
+        unit: Unit = verdict.response_id
+        if facet == QUESTIONS:
+            unit = verdict.response_id, verdict.question_id
+        elif facet == PREFERENCE and verdict.other_id:
+            unit = facing((verdict.response_id, verdict.other_id))[0]
+        found.setdefault(unit, []).append(verdict)
+    return found
