@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from judging.models import Run
+from judging.pairs import first_shown, preference_of
 
 COLUMNS = (
     "run",
@@ -20,15 +21,24 @@ COLUMNS = (
     "language",
     "response_id",
     "system",
+    "other_id",
+    "other_system",
     "checklist_id",
     "checklist_version",
     "question_id",
     "question_position",
     "question",
+    "dimension",
+    "subdimension",
     "repeat",
     "order",
+    "first_shown",
     "state",
     "score",
+    "choice",
+    "preference",
+    "probability",
+    "captured",
     "error",
     "reply",
     "finish_reason",
@@ -48,14 +58,16 @@ def verdict_rows(run: Run) -> Iterator[dict[str, Any]]:
     """Every verdict of the run under the names of `COLUMNS`, in the order in which the calls were planned.
 
     `score` is empty unless `state` is "score"; `error` says why where it is "error". A call whose verdicts are several
-    repeats its reply and its tokens with each of them.
+    repeats its reply and its tokens with each of them. `choice` is what was said in the order that was shown, and
+    `preference` the same turned back.
     """
     verdicts = (
-        run.verdicts.select_related("call__checklist", "question", "response__item")
+        run.verdicts.select_related("call__checklist", "question", "dimension", "response__item", "other")
         .defer(  # the long texts, which no row carries
             "call__prompt",
             "call__parameters",
             "response__text",
+            "other__text",
             "response__item__instruction",
             "response__item__history",
             "response__item__reference",
@@ -81,15 +93,24 @@ def verdict_rows(run: Run) -> Iterator[dict[str, Any]]:
             "language": item.language,
             "response_id": verdict.response_id,
             "system": verdict.response.system,
+            "other_id": verdict.other_id,
+            "other_system": verdict.other.system if verdict.other else None,
             "checklist_id": call.checklist_id,
             "checklist_version": call.checklist.version if call.checklist else None,
             "question_id": verdict.question_id,
             "question_position": question.position if question else None,
             "question": question.text if question else None,
+            "dimension": verdict.dimension.name if verdict.dimension else None,
+            "subdimension": call.subdimension,
             "repeat": verdict.repeat,
             "order": verdict.order,
+            "first_shown": first_shown(call),
             "state": verdict.state,
             "score": verdict.score,
+            "choice": verdict.choice,
+            "preference": preference_of(verdict),
+            "probability": verdict.probability,
+            "captured": verdict.captured,
             "error": call.error,
             "reply": call.reply,
             "finish_reason": call.finish_reason,

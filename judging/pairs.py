@@ -43,12 +43,22 @@ def turned_back(choice: str, order: str) -> Preference:
     choice  of Verdict.Choice
     order   "ab": the pair's first response was shown first; "ba": its second one was
 
-    The only place where an answer is turned back. Raises ValueError for anything else.
+    The one place where an answer is turned back. Raises ValueError for anything else.
     """
     try:
         return _TURNED_BACK[choice, order]
     except KeyError:
         raise ValueError(f"There is no choice {choice!r} in an order {order!r}.") from None
+
+
+def preference_of(verdict: Verdict) -> Preference | None:
+    """What a verdict says about its response against the other one; None where it is no preference."""
+    return turned_back(verdict.choice, verdict.order) if verdict.choice else None
+
+
+def first_shown(call: Call) -> int | None:
+    """The id of the response that a call about a pair showed first; None of any other call."""
+    return {"ab": call.response_id, "ba": call.other_id}.get(call.order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext, ngettext
 
 from judging.generators import POLICIES
 from judging.models import Call, Run, Verdict
+from judging.pairs import preference_of
 from judging.protocols import PROTOCOLS
 
 register = template.Library()
@@ -79,6 +80,18 @@ def shown_first(call: Call) -> str:
         return call.response.system if call.response else ""
     pair = (call.response.system, call.other.system)
     return " / ".join(pair if call.order == "ab" else reversed(pair))
+
+
+@register.filter
+def turned_back(verdict: Verdict) -> str:
+    """Which system a verdict prefers, whatever the order in which the two were shown; "" where it is no preference."""
+    preference = preference_of(verdict)
+    if preference is None or verdict.other is None:
+        return ""
+    if preference == "tie":
+        return gettext("neither is better")
+    better = verdict.response if preference == "win" else verdict.other
+    return gettext("%(system)s is better") % {"system": better.system}
 
 
 @register.filter

@@ -168,7 +168,9 @@ def call(request: MemberRequest, project: Project, pk: int, position: int) -> Ht
     """One call with all that was kept of it."""
     found = _run(project, pk)
     asked = get_object_or_404(
-        found.calls.select_related("item", "response", "other", "question", "dimension", "checklist", "written"),
+        found.calls.select_related(
+            "item", "response", "other", "question", "dimension", "checklist", "written", "follows"
+        ),
         position=position,
     )
     beside = found.calls.values_list("position", flat=True)
@@ -176,7 +178,7 @@ def call(request: MemberRequest, project: Project, pk: int, position: int) -> Ht
         "project": project,
         "run": found,
         "call": asked,
-        "verdicts": asked.verdicts.select_related("question", "response", "dimension"),
+        "verdicts": asked.verdicts.select_related("question", "response", "other", "dimension"),
         "previous": beside.filter(position__lt=position).order_by("-position").first(),
         "next": beside.filter(position__gt=position).order_by("position").first(),
     }

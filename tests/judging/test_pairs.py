@@ -10,12 +10,14 @@ from itertools import product
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.models import Checklist, Item, Project, Question, Response, Round, Task
+from annotate.models import Checklist, Item, Project, Question, Response, Round, Task, User
 from judging import claims, live, pairs, reading, recount, rereading, runs, work
+from judging.exporting import verdict_rows
 from judging.models import Call, Judge, Run, Verdict
 from judging.pairs import Asked, Said, judged, judged_in, turned_back
 from judging.prompts import parse, problem_with, second_turn, template
@@ -23,7 +25,7 @@ from judging.protocols import PROTOCOLS, Setup, Unit, preference
 from judging.protocols.pairwise import OPTIONS
 from judging.protocols.pairwise_checklist import tied
 from tests import build
-from tests.judging.test_protocols import INJECTIONS
+from tests.judging.injections import INJECTIONS
 from tests.judging.working import FakeTime, states, work_to_end
 from tests.scripted_endpoint import Play, Request, ScriptedEndpoint, error
 
@@ -598,6 +600,69 @@ def test_a_run_of_pairs_leaves_the_live_figures_of_single_responses_alone(
     assert [problem for problem in recount.audit(round) if f"run {run.pk}" in problem] == []
     recount.rebuild(round)
     assert all(row.run.pk != run.pk for row in live.panel(round).judges)
+
+
+# --- pages, exports, API ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page(client: Client, bob: User) -> Client:
+    client.force_login(bob)
+    return client
+
+
+@pytest.fixture
+def compared(plan: Callable[..., Run], endpoint: ScriptedEndpoint) -> Run:
+    """Calls 1 and 2: Aster and Briar in this order, the second turn prefers Briar. Call 3: the other way round, and the
+    first turn decides for Aster."""
+    endpoint.play(
+        lambda request: (
+            DECIDED if request.prompt.rindex("Bad.") < request.prompt.rindex("Good.") else in_turns(LEFT_OPEN)(request)
+        )
+    )
+    return work_to_end(plan())
+
+
+def test_exported_verdicts_name_both_responses_the_choice_and_what_it_means(compared: Run, item: Item) -> None:
+    one, other = item.responses.order_by("pk")
+    rows = list(verdict_rows(compared))
+    named = ("call", "system", "other_system", "order", "first_shown", "choice", "preference")
+    whole = [tuple(row[name] for name in named) for row in rows if row["state"] == "preference"]
+    assert whole == [
+        (2, "Aster", "Briar", "ab", one.pk, "second", "loss"),
+        (3, "Aster", "Briar", "ba", other.pk, "second", "win"),
+    ]
+    answers = [(row["call"], row["system"], row["state"]) for row in rows if row["question"]]
+    assert answers[:4] == [(1, "Aster", "yes"), (1, "Aster", "no"), (1, "Briar", "yes"), (1, "Briar", "no")]
+    assert answers[4:] == [(3, "Aster", "yes"), (3, "Aster", "yes"), (3, "Briar", "yes"), (3, "Briar", "no")]
+    assert {row["preference"] for row in rows if row["question"]} == {None}
+
+
+def test_the_api_gives_preferences_raw_and_turned_back(page: Client, compared: Run) -> None:
+    found = page.get(f"/api/projects/garden/runs/{compared.pk}/verdicts/").json()["results"]
+    whole = [row for row in found if row["question"] is None]
+    said = [(row["system"], row["other_system"], row["order"], row["choice"], row["preference"]) for row in whole]
+    assert sorted(said) == [("Aster", "Briar", "ab", "second", "loss"), ("Aster", "Briar", "ba", "second", "win")]
+    assert {row["preference"] for row in found if row["question"]} == {None}
+
+
+def test_pages_show_the_order_the_choice_and_the_system_that_was_preferred(page: Client, compared: Run) -> None:
+    run = f"/projects/garden/runs/{compared.pk}/"
+    listed = page.get(run).content.decode()
+    assert "Aster / Briar" in listed
+    assert "Briar / Aster" in listed
+    assert "the whole, once more" in listed
+    second_turn = page.get(f"{run}calls/2/").content.decode()
+    assert "Aster / Briar" in second_turn
+    assert "The second shown" in second_turn
+    assert "Briar is better" in second_turn
+    assert "Goes on in" not in second_turn
+    assert "Call 1</a>, whose reply did not decide" in second_turn
+    assert "Call 2</a>, because this reply did not decide" in page.get(f"{run}calls/1/").content.decode()
+    turned = page.get(f"{run}calls/3/").content.decode()
+    assert "Briar / Aster" in turned
+    assert "The second shown" in turned
+    assert "Aster is better" in turned
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
