@@ -6,8 +6,10 @@ from rest_framework import serializers
 
 from annotate.models import Project, Round
 from judging.cells import shown
+from judging.agreement import Preference
 from judging.live import Agreement
 from judging.models import Judge, Run, Verdict
+from judging.pairs import first_shown, preference_of
 from judging.protocols import PROTOCOLS
 from judging.runs import MOST_REPEATS
 
@@ -98,11 +100,20 @@ class RetriedSerializer(serializers.Serializer[Any]):
 
 
 class VerdictSerializer(serializers.ModelSerializer[Verdict]):
-    """What the judge said about one unit. `unparsed` and `error` are no values, and never become one."""
+    """What the judge said about one unit. `unparsed` and `error` are no values, and never become one.
+
+    Of a pair, `choice` is what was said in the order that was shown, and `preference` the same turned back.
+    """
 
     item = serializers.CharField(source="response.item.external_id")
     response_id = serializers.IntegerField()
     system = serializers.CharField(source="response.system")
+    other_id = serializers.IntegerField(allow_null=True, help_text="Of a pair: the response it was compared with.")
+    other_system = serializers.CharField(source="other.system", allow_null=True, default=None)
+    first_shown = serializers.SerializerMethodField(help_text="Of a pair: the id of the response that was shown first.")
+    preference = serializers.SerializerMethodField(
+        help_text="Of a pair: win where response_id is the better one, loss where other_id is, or tie."
+    )
     question_id = serializers.IntegerField(allow_null=True)
     question = serializers.CharField(source="question.text", allow_null=True, default=None)
     reply = serializers.CharField(source="call.reply")
@@ -115,15 +126,27 @@ class VerdictSerializer(serializers.ModelSerializer[Verdict]):
             "item",
             "response_id",
             "system",
+            "other_id",
+            "other_system",
             "question_id",
             "question",
             "repeat",
+            "order",
+            "first_shown",
             "state",
             "score",
+            "choice",
+            "preference",
             "reply",
             "error",
             "created_at",
         )
+
+    def get_first_shown(self, verdict: Verdict) -> int | None:
+        return first_shown(verdict.call)
+
+    def get_preference(self, verdict: Verdict) -> Preference | None:
+        return preference_of(verdict)
 
 
 class FigureSerializer(serializers.Serializer[Any]):

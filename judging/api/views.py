@@ -99,8 +99,10 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSe
     @action(detail=True, serializer_class=serializers.VerdictSerializer)
     def verdicts(self, request: Request, slug: str, pk: int) -> Response:
         """What the judge said, with its reply."""
-        found = Verdict.objects.filter(run=self.get_object()).select_related("response__item", "question", "call")
-        page = self.paginate_queryset(found.defer("call__prompt", "response__text", "response__item__instruction"))
+        related = ("response__item", "other", "question", "call")
+        found = Verdict.objects.filter(run=self.get_object()).select_related(*related)
+        long_texts = ("call__prompt", "response__text", "other__text", "response__item__instruction")
+        page = self.paginate_queryset(found.defer(*long_texts))
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
 
