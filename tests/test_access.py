@@ -171,11 +171,14 @@ class World:
             "api:judge-list": slug,
             "api:judge-detail": of(self.judge),
             "api:run-list": slug,
+            "api:run-estimate": slug,
             "api:run-detail": of(self.run),
             "api:run-pause": of(self.run),
             "api:run-resume": of(self.run),
             "api:run-cancel": of(self.run),
             "api:run-retry": of(self.run),
+            "api:run-repeats": of(self.run),
+            "api:run-limit": of(self.run),
             "api:run-verdicts": of(self.run),
         }
 

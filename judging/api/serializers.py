@@ -1,17 +1,31 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from rest_framework import serializers
 
 from annotate.models import Project, Round
-from judging.cells import shown
 from judging.agreement import Preference
+from judging.cells import shown
 from judging.live import Agreement
 from judging.models import Judge, Run, Verdict
 from judging.pairs import first_shown, preference_of
 from judging.protocols import PROTOCOLS
 from judging.runs import MOST_REPEATS
+
+PINNED = "pinned"
+
+
+def _limit(**options: Any) -> serializers.DecimalField:
+    return serializers.DecimalField(
+        max_digits=10,
+        decimal_places=4,
+        min_value=Decimal(0),
+        allow_null=True,
+        help_text="US dollars that the run may cost in all; null for no limit.",
+        **options,
+    )
 
 
 class JudgeSerializer(serializers.ModelSerializer[Judge]):
@@ -54,6 +68,8 @@ class ProgressSerializer(serializers.Serializer[Any]):
 class RunSerializer(serializers.ModelSerializer[Run]):
     """A run with its progress and its cost so far, in US dollars."""
 
+    checklists = serializers.SerializerMethodField(help_text="pinned (by the round), newest, or the name of a policy.")
+    analysis = serializers.SerializerMethodField(help_text="Whether reasons are asked for before the verdict.")
     progress = ProgressSerializer()
     cost = serializers.DecimalField(max_digits=20, decimal_places=10)
 
@@ -65,7 +81,13 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "method",
             "judge",
             "round",
+            "category",
+            "language",
+            "sample_size",
+            "checklists",
             "repeats",
+            "analysis",
+            "spending_cap",
             "prompt_version",
             "seed",
             "state",
@@ -76,14 +98,32 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "cost",
         )
 
+    def get_checklists(self, run: Run) -> str:
+        return run.checklist_policy or PINNED
+
+    def get_analysis(self, run: Run) -> bool:
+        return bool(run.options.get("analysis", True))
+
 
 class NewRunSerializer(serializers.Serializer[Any]):
-    """A judging run to be planned: which judge, by which protocol, on the responses of which round."""
+    """A judging run to be planned: which judge, by which protocol, on the units of a round or on items by a filter."""
 
     judge = serializers.PrimaryKeyRelatedField(queryset=Judge.objects.none())
     protocol = serializers.ChoiceField(choices=[(name, name) for name in PROTOCOLS])
-    round = serializers.PrimaryKeyRelatedField(queryset=Round.objects.none())
+    round = serializers.PrimaryKeyRelatedField(
+        queryset=Round.objects.none(), allow_null=True, default=None, help_text="Without one, items are judged."
+    )
+    category = serializers.CharField(default="", allow_blank=True, max_length=100)
+    language = serializers.CharField(default="", allow_blank=True, max_length=35)
+    sample_size = serializers.IntegerField(
+        min_value=1, max_value=1_000_000_000, allow_null=True, default=None, help_text="At most this many items."
+    )
+    checklists = serializers.CharField(
+        default=PINNED, max_length=40, help_text="pinned (by the round), newest, or the name of a policy."
+    )
     repeats = serializers.IntegerField(min_value=1, max_value=MOST_REPEATS, default=1)
+    analysis = serializers.BooleanField(default=True, help_text="false asks for the verdict alone, where that can be.")
+    spending_cap = _limit(default=None)
 
     def get_fields(self) -> dict[str, Any]:
         """Judges and rounds of other projects do not exist here."""
@@ -93,6 +133,42 @@ class NewRunSerializer(serializers.Serializer[Any]):
             fields["judge"].queryset = project.judges.all()  # type: ignore[attr-defined]
             fields["round"].queryset = project.rounds.all()  # type: ignore[attr-defined]
         return fields
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """What was chosen, for `runs.draft`."""
+        chosen = dict(self.validated_data)
+        checklists = chosen.pop("checklists")
+        return {**chosen, "checklist_policy": "" if checklists == PINNED else checklists}
+
+
+class MessageSerializer(serializers.Serializer[Any]):
+    role = serializers.CharField()
+    content = serializers.CharField()
+
+
+class EstimateSerializer(serializers.Serializer[Any]):
+    """What a run would send, and about what it would take; null where nothing tells."""
+
+    calls = serializers.IntegerField()
+    units = serializers.IntegerField()
+    left_out = serializers.ListField(child=serializers.CharField(), help_text="What is left out and why, in sentences.")
+    prompt = MessageSerializer(many=True, help_text="Of the first call.")
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField(allow_null=True)
+    cached = serializers.FloatField(help_text="The share of calls that were answered before and cost nothing.")
+    cost = serializers.DecimalField(max_digits=20, decimal_places=6, allow_null=True, help_text="About, in US dollars.")
+    most_cost = serializers.DecimalField(max_digits=20, decimal_places=6, help_text="At most, in US dollars.")
+    seconds = serializers.FloatField(allow_null=True)
+    assumptions = serializers.ListField(child=serializers.CharField())
+
+
+class RepeatsSerializer(serializers.Serializer[Any]):
+    more = serializers.IntegerField(min_value=1, max_value=MOST_REPEATS, help_text="Times more to ask everything.")
+
+
+class LimitSerializer(serializers.Serializer[Any]):
+    spending_cap = _limit()
 
 
 class RetriedSerializer(serializers.Serializer[Any]):

@@ -17,6 +17,7 @@ from annotate.api.errors import Conflict
 from annotate.models import Round
 from judging import live, runs
 from judging.api import serializers
+from judging.estimate import plan_of
 from judging.models import Judge, Run, Verdict
 
 
@@ -42,22 +43,27 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSe
     @extend_schema(request=serializers.NewRunSerializer, responses={201: serializers.RunSerializer})
     def create(self, request: Request, slug: str) -> Response:
         """Plan a judging run and start it."""
-        context = {**self.get_serializer_context(), "project": self.project}
-        wanted = serializers.NewRunSerializer(data=request.data, context=context)
-        wanted.is_valid(raise_exception=True)
-        given = wanted.validated_data
         try:
-            run = runs.plan_judging(
-                self.project,
-                given["judge"],
-                given["protocol"],
-                given["round"],
-                repeats=given["repeats"],
-                user=self.person,
-            )
+            run = runs.start(self._draft(request))
         except runs.PlanError as error:
             raise Conflict(str(error)) from error
         return Response(self.get_serializer(run).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(request=serializers.NewRunSerializer, responses=serializers.EstimateSerializer)
+    @action(detail=False, methods=["post"])
+    def estimate(self, request: Request, slug: str) -> Response:
+        """What a run would send and about what it would take. Nothing is stored or sent."""
+        try:
+            plan = plan_of([self._draft(request)])
+        except runs.PlanError as error:
+            raise Conflict(str(error)) from error
+        return Response(serializers.EstimateSerializer({**vars(plan.estimates[0]), **vars(plan)}).data)
+
+    def _draft(self, request: Request) -> Run:
+        context = {**self.get_serializer_context(), "project": self.project}
+        wanted = serializers.NewRunSerializer(data=request.data, context=context)
+        wanted.is_valid(raise_exception=True)
+        return runs.draft(self.project, **wanted.choice, user=self.person)
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
@@ -73,8 +79,11 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSe
     def resume(self, request: Request, slug: str, pk: int) -> Response:
         """Go on with a paused run."""
         run = self.get_object()
-        if not runs.resume(run):
-            raise Conflict(f"Only a paused run can be resumed; this one is {run.state}.")
+        try:
+            if not runs.resume(run):
+                raise Conflict(f"Only a paused run can be resumed; this one is {run.state}.")
+        except runs.PlanError as error:
+            raise Conflict(str(error)) from error
         return Response(self.get_serializer(run).data)
 
     @extend_schema(request=None)
@@ -94,6 +103,32 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSe
         if run.state == Run.State.CANCELLED:
             raise Conflict("The run was cancelled: start a new one.")
         return Response({"retried": runs.retry_failed(run)})
+
+    @extend_schema(request=serializers.RepeatsSerializer)
+    @action(detail=True, methods=["post"])
+    def repeats(self, request: Request, slug: str, pk: int) -> Response:
+        """Ask everything some times more. A finished run goes on with it."""
+        run = self.get_object()
+        wanted = serializers.RepeatsSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        try:
+            runs.add_repeats(run, wanted.validated_data["more"])
+        except runs.PlanError as error:
+            raise Conflict(str(error)) from error
+        return Response(self.get_serializer(run).data)
+
+    @extend_schema(request=serializers.LimitSerializer)
+    @action(detail=True, methods=["post"])
+    def limit(self, request: Request, slug: str, pk: int) -> Response:
+        """Let the run spend this much in all. A run that was paused for its limit is then to be resumed."""
+        run = self.get_object()
+        wanted = serializers.LimitSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        try:
+            runs.limit_spending(run, wanted.validated_data["spending_cap"])
+        except runs.PlanError as error:
+            raise Conflict(str(error)) from error
+        return Response(self.get_serializer(run).data)
 
     @extend_schema(responses=serializers.VerdictSerializer(many=True))
     @action(detail=True, serializer_class=serializers.VerdictSerializer)

@@ -85,6 +85,8 @@ def test_a_run_is_planned_and_a_worker_is_rung_for(
         ({"repeats": 0}, "repeats"),
         ({"judge": 0}, "judge"),
         ({"round": "x"}, "round"),
+        ({"sample_size": 0}, "sample_size"),
+        ({"spending_cap": -1}, "spending_cap"),
     ],
 )
 def test_a_bad_run_is_not_planned(as_bob: Client, judge: Judge, round: Round, fields: Any, wrong: str) -> None:
@@ -92,6 +94,66 @@ def test_a_bad_run_is_not_planned(as_bob: Client, judge: Judge, round: Round, fi
     assert answer.status_code == 400
     assert wrong in answer.json()["fields"]
     assert not Run.objects.exists()
+
+
+def test_a_run_of_items_takes_a_filter_checklists_and_a_limit(as_bob: Client, judge: Judge, project: Project) -> None:
+    item = build.item(project, category="letters", language="en")
+    build.checklist(item, "Is it old?", policy="ticking")
+    build.checklist(item, "Is it new?", "Is it red?", "Is it kind?")
+    build.item(project, category="letters", language="ja")
+    chosen = {"category": "letters", "language": "en", "sample_size": 3, "checklists": "ticking", "spending_cap": "2.5"}
+
+    answer = post(as_bob, "runs/", {"judge": judge.pk, "protocol": "tick", **chosen})
+
+    assert answer.status_code == 201
+    said = answer.json()
+    assert {name: said[name] for name in chosen} == {**chosen, "spending_cap": "2.5000"}
+    assert (said["round"], said["analysis"], said["progress"]["total"]) == (None, True, 2)
+
+
+def test_a_round_and_a_filter_exclude_each_other(as_bob: Client, judge: Judge, round: Round) -> None:
+    answer = planned(as_bob, judge, round, {"sample_size": 1})
+    assert (answer.status_code, answer.json()["detail"]) == (
+        409,
+        "A filter of items goes with no round: choose one of them.",
+    )
+
+
+def test_an_estimate_stores_and_sends_nothing(as_bob: Client, judge: Judge, round: Round, no_broker: mock.Mock) -> None:
+    Judge.objects.update(input_price=1, output_price=2)
+    answer = post(as_bob, "runs/estimate/", {"judge": judge.pk, "protocol": "tick", "round": round.pk})
+    assert answer.status_code == 200
+    said = answer.json()
+    assert (said["calls"], said["units"], said["left_out"]) == (2, 1, [])
+    assert said["input_tokens"] > 100
+    assert (said["output_tokens"], said["cost"], said["seconds"]) == (None, None, None)
+    assert float(said["most_cost"]) > 0
+    assert "Write about tea." in said["prompt"][-1]["content"]
+    assert not Run.objects.exists()
+    no_broker.assert_not_called()
+    assert post(as_bob, "runs/estimate/", {"judge": judge.pk, "protocol": "guess"}).status_code == 400
+    assert post(as_bob, "runs/estimate/", {"judge": judge.pk, "protocol": "geval"}).status_code == 409
+
+
+def test_repeats_are_added_and_the_limit_is_set(as_bob: Client, judge: Judge, round: Round) -> None:
+    path = f"runs/{planned(as_bob, judge, round).json()['id']}/"
+    said = post(as_bob, f"{path}repeats/", {"more": 2}).json()
+    assert (said["repeats"], said["progress"]["total"]) == (3, 6)
+    refused = post(as_bob, f"{path}repeats/", {"more": 98})
+    assert (refused.status_code, "from 1 to 97" in refused.json()["detail"]) == (409, True)
+    assert post(as_bob, f"{path}repeats/", {}).status_code == 400
+
+    assert post(as_bob, f"{path}limit/", {"spending_cap": "3"}).json()["spending_cap"] == "3.0000"
+    assert post(as_bob, f"{path}limit/", {"spending_cap": "0"}).status_code == 409
+    post(as_bob, f"{path}pause/")
+    Run.objects.update(spending_cap=0)
+    refused = post(as_bob, f"{path}resume/")
+    assert (refused.status_code, refused.json()["detail"]) == (
+        409,
+        "The run has spent what it may: raise the limit first.",
+    )
+    assert post(as_bob, f"{path}limit/", {"spending_cap": None}).json()["spending_cap"] is None
+    assert post(as_bob, f"{path}resume/").json()["state"] == "running"
 
 
 def test_judges_and_rounds_of_another_project_do_not_exist_here(as_bob: Client, judge: Judge, round: Round) -> None:
