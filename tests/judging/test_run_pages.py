@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -316,6 +317,68 @@ def test_a_paused_run_says_why(page: Client, round: Round) -> None:
     run = run_of(round, state="paused", pause_reason="The key was refused. Resume the run when this is put right.")
 
     assert "The key was refused." in page.get(address(run)).text
+
+
+def test_repeats_are_added_on_the_page(page: Client, judge: Judge, round: Round) -> None:
+    start(page, choice(judge, round))
+    run = Run.objects.get()
+
+    assert "Add repeats" in page.get(address(run)).text
+    answer = page.post(address(run), {"action": "repeat", "more": "2"}, follow=True)
+    assert "8 calls are added." in answer.text
+    assert run.calls.count() == 12
+
+    refused = page.post(address(run), {"action": "repeat", "more": "98"}, follow=True)
+    assert "A run has at most 100 repeats, and this one has 3: add from 1 to 97." in refused.text
+    refused = page.post(address(run), {"action": "repeat", "more": "many"}, follow=True)
+    assert "Times more to ask everything: Enter a whole number." in refused.text
+    assert run.calls.count() == 12
+
+
+def test_a_run_that_spent_its_limit_goes_on_with_a_higher_one(page: Client, round: Round) -> None:
+    run = run_of(round, state="paused", spending_cap=Decimal(1), pause_reason="The run may spend 1 USD.")
+    Judge.objects.update(input_price=1)
+    call(run, Response.objects.earliest("pk"), input_tokens=1_000_000)
+    call(run, Response.objects.earliest("pk"), state="planned")
+
+    assert "Set the limit and resume" in page.get(address(run)).text
+    assert "raise the limit first" in page.post(address(run), {"action": "resume"}, follow=True).text
+    refused = page.post(address(run), {"action": "limit", "spending_cap": "0.5"}, follow=True)
+    assert "The run has spent $1.0000 already" in refused.text
+    answer = page.post(address(run), {"action": "limit", "spending_cap": "2.5"}, follow=True)
+
+    assert "The limit is set, and the run goes on." in answer.text
+    run.refresh_from_db()
+    assert (run.state, run.spending_cap) == ("running", Decimal("2.5"))
+    assert "of $2.50 at most" in page.get(address(run)).text
+
+
+def test_a_run_that_waits_for_a_worker_says_so(page: Client, round: Round) -> None:
+    run = run_of(round)
+    call(run, Response.objects.earliest("pk"), state="planned")
+    fresh = page.get(address(run, "progress/"), headers=HTMX)
+    Run.objects.update(created_at=run.created_at - datetime.timedelta(hours=1))
+
+    assert "No worker was seen" not in fresh.text
+    answer = page.get(address(run, "progress/"), headers={**HTMX, "If-None-Match": fresh.headers["ETag"]})
+    assert "No worker was seen in the last 90 seconds: start one." in answer.text
+
+
+def test_the_unreadable_are_counted_among_the_judged(page: Client, round: Round, checklist: Checklist) -> None:
+    run = run_of(round)
+    first, second = checklist.questions.all()
+    response = Response.objects.earliest("pk")
+    verdict(run, response, "yes", question=first)
+    verdict(run, response, "unparsed", question=second)
+
+    assert "2 judged (1 of them unreadable)" in page.get(address(run)).text
+
+
+def test_calls_that_were_answered_before_are_counted(page: Client, round: Round) -> None:
+    run = run_of(round)
+    call(run, Response.objects.earliest("pk"), from_cache=True)
+
+    assert "1 call, answered before with the same prompt" in page.get(address(run)).text
 
 
 def test_the_progress_is_polled_while_the_run_is_running(
