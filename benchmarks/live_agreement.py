@@ -202,9 +202,9 @@ class Bench:
         state = "CASE WHEN question_id IS NULL THEN 'score' WHEN id % 4 = 0 THEN 'no' ELSE 'yes' END"
         with connection.cursor() as cursor:
             cursor.execute(
-                f"""INSERT INTO judging_verdict (run_id, call_id, response_id, "order", question_id, repeat, state,
-                        score, created_at)
-                    SELECT run_id, id, response_id, '', question_id, repeat, {state},
+                f"""INSERT INTO judging_verdict (run_id, call_id, response_id, "order", choice, question_id, repeat,
+                        state, score, created_at)
+                    SELECT run_id, id, response_id, '', '', question_id, repeat, {state},
                         CASE WHEN question_id IS NULL THEN 1 + id % 5 END, CURRENT_TIMESTAMP
                     FROM judging_call WHERE run_id = {self.run.pk} AND id % 3 > 0"""
             )

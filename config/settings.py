@@ -50,7 +50,9 @@ DEBUG = flag("DEBUG", False)
 DEMO = flag("CONCORD_DEMO", False)
 TESTING = "pytest" in sys.modules
 # Commands that use neither sessions nor the database: they need no setting, and leave no file behind.
-STANDALONE = Path(sys.argv[0]).name == "manage.py" and "".join(sys.argv[1:2]) in {"measure"}
+STANDALONE = Path(sys.argv[0]).name == "manage.py" and (
+    sys.argv[1:2] == ["measure"] or sys.argv[1:] == ["help", "measure"]
+)
 
 DEVELOPMENT_KEY = "development-only-key-never-used-outside-debug-demo-and-tests"
 SECRET_KEY = secrets.token_urlsafe(64) if STANDALONE else env.str("SECRET_KEY", default="")

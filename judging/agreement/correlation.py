@@ -12,8 +12,9 @@ from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import sparse, stats
 
+from judging.agreement.grouped import coefficients_within
 from judging.agreement.intervals import percentile_limits
 from judging.agreement.means import mean_figure
 from judging.agreement.resampling import FloatArray, IntArray
@@ -89,29 +90,22 @@ def per_instruction(
     first, second = _numbers(x, y)
     group = _codes(instructions, len(first))
     order = np.lexsort((second, first, group))
-    first, second, group = first[order], second[order], group[order]
-    kept = ~(np.isnan(first) | np.isnan(second))
-    values = []
-    skipped = 0
-    # The rows are sorted by instruction, so each instruction is one slice and the cost is that of the rows.
-    ends = np.cumsum(np.bincount(group))
-    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=False):
-        rows = kept[start:end]
-        value = coefficient_of(first[start:end][rows], second[start:end][rows], coefficient)
-        if value is None:
-            skipped += 1
-        else:
-            values.append(value)
+    order = order[~(np.isnan(first) | np.isnan(second))[order]]
+    title = _title(coefficient)
+    places = np.unique(group[order], return_inverse=True)[1]
+    found = coefficients_within(first[order], second[order], places, coefficient)
+    values = np.sort(found[~np.isnan(found)])
+    skipped = np.unique(group).size - values.size
     template = Figure(
-        name=f"{_title(coefficient)}, per instruction",
+        name=f"{title}, per instruction",
         value=0.0,
-        n_units=len(values),
-        n_labels=2 * int(kept.sum()),
+        n_units=values.size,
+        n_labels=2 * order.size,
         missing=skipped,
         warning=f"{skipped} instructions with constant scores were skipped." if skipped else None,
     )
-    ones = np.ones(len(values), dtype=np.int64)
-    return mean_figure(template, np.sort(values), ones, "jackknife", confidence, 0, 2, lowest=-1.0, highest=1.0)
+    ones = np.ones(values.size, dtype=np.int64)
+    return mean_figure(template, values, ones, "jackknife", confidence, 0, 2, lowest=-1.0, highest=1.0)
 
 
 def system_level(
@@ -150,16 +144,16 @@ def system_level(
     if instructions is None:
         return figure.warned("No interval: the rows do not say which instruction they belong to.")
     height = int(group.max()) + 1
-    cell = group * width + system
+    # Most systems may have answered few instructions, so only the cells that hold something are kept.
     tables = [
-        np.bincount(cell, weights, height * width).reshape(height, width)
-        for weights in (np.ones_like(first), first, second)
+        sparse.csr_array((numbers, (system, group)), shape=(width, height))
+        for numbers in (np.ones_like(first), first, second)
     ]
     generator = np.random.default_rng(seed)
     drawn: list[float | None] = []
     for _ in range(replicates):
         weights = np.bincount(generator.integers(0, height, height), minlength=height)
-        number, left, right = (weights @ table for table in tables)
+        number, left, right = (table @ weights for table in tables)
         here = number > 0
         drawn.append(coefficient_of(left[here] / number[here], right[here] / number[here], coefficient))
     return percentile_limits(figure, drawn, confidence, seed, "percentile bootstrap over instructions")

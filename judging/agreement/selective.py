@@ -7,6 +7,7 @@ differ by k or more are judged with it. The curve shows what that does for every
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -92,12 +93,12 @@ def selective_curve(
     levels: list[float | None] = [None, *thresholds, 0.0]
     used = [np.zeros(doubt.size, dtype=bool) if level is None else doubt >= level for level in levels]
     chosen = [np.where(mask, checked, plain) for mask in used]
+    figures = [_measured("selective checklist", measure, verdicts) for verdicts in chosen]
+    drawn = _drawn(chosen, measure, seed, replicates)
+    ends = ((figures[0], drawn[:, 0]), (figures[-1], drawn[:, -1]))
     points = []
-    for level, mask, verdicts in zip(levels, used, chosen, strict=True):
-        differences = (
-            paired_difference(verdicts, end, measure, confidence, seed, replicates) for end in (plain, checked)
-        )
-        figure = _measured("selective checklist", measure, verdicts)
+    for place, (level, mask, figure) in enumerate(zip(levels, used, figures, strict=True)):
+        differences = (_difference(figure, end, drawn[:, place] - draws, confidence, seed) for end, draws in ends)
         points.append(Point(level, float(mask.mean()), figure, *differences))
     return points
 
@@ -117,17 +118,31 @@ def paired_difference(
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if not x.size or x.shape != y.shape:
         raise ValueError("A paired difference needs two columns of the same length, with at least one unit.")
-    rows = np.arange(x.size)
-    left, right = _measured("difference", measure, x), _measured("difference", measure, y)
-    if left.value is None or right.value is None:
-        return left if left.value is None else right
-    figure = Figure(name="difference", value=left.value - right.value, n_units=x.size, n_labels=2 * x.size)
+    left, right = (_measured("difference", measure, side) for side in (x, y))
+    drawn = _drawn([x, y], measure, seed, replicates)
+    return _difference(left, right, drawn[:, 0] - drawn[:, 1], confidence, seed)
+
+
+def _drawn(columns: Sequence[FloatArray], measure: MeasureOf, seed: int, replicates: int) -> FloatArray:
+    """(replicates, columns): the measure of every column in resamples of the units, the same ones for all columns."""
+    table = np.column_stack(columns)
+    size = len(table)
     generator = np.random.default_rng(seed)
-    draws = generator.integers(0, x.size, (replicates, x.size))
-    if measure is mean_of:
-        drawn: FloatArray = (x - y)[draws].mean(axis=1)
-    else:
-        drawn = np.array([measure(x[draw], rows[draw]) - measure(y[draw], rows[draw]) for draw in draws])
+    drawn = np.empty((replicates, len(columns)))
+    for replicate in range(replicates):
+        rows = generator.integers(0, size, size)
+        if measure is mean_of:
+            # A resample only says how often each unit was drawn.
+            drawn[replicate] = np.bincount(rows, minlength=size) @ table / size
+        else:
+            drawn[replicate] = [measure(column[rows], rows) for column in columns]
+    return drawn
+
+
+def _difference(left: Figure, right: Figure, drawn: FloatArray, confidence: float, seed: int) -> Figure:
+    if left.value is None or right.value is None:
+        return replace(left if left.value is None else right, name="difference")
+    figure = replace(left, name="difference", value=left.value - right.value, n_labels=2 * left.n_units)
     return percentile_limits(figure, drawn, confidence, seed, "paired percentile bootstrap over units")
 
 

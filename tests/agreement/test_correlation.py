@@ -11,6 +11,7 @@ from scipy import stats
 
 from judging.agreement import Comparison, adjusted, compare, per_instruction, pooled, system_level
 from judging.agreement.correlation import coefficient_of
+from judging.agreement.grouped import coefficients_within
 from judging.agreement.weighted import weighted_coefficient
 
 scores = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=30)
@@ -108,6 +109,34 @@ def test_per_instruction_is_the_mean_of_the_coefficients() -> None:
     assert (figure.n_units, figure.missing) == (19, 1)
     assert figure.warning == "1 instructions with constant scores were skipped."
     assert per_instruction([1, 1], [1, 2], ["a", "a"]).reason == "Undefined: there is nothing to compare."
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 4)), max_size=30),
+    st.sampled_from(["pearson", "spearman", "kendall"]),
+    st.sampled_from([1, 50]),
+)
+def test_groups_taken_together_are_groups_taken_one_by_one(
+    rows: list[tuple[int, int, int]], coefficient: Any, most: int
+) -> None:
+    places = {group: place for place, group in enumerate(sorted({group for group, _, _ in rows}))}
+    table = np.array(sorted((places[group], x * 1.1, y * 1.1) for group, x, y in rows)).reshape(-1, 3)
+    group, x, y = table[:, 0].astype(int), table[:, 1], table[:, 2]
+    with mock.patch("judging.agreement.grouped.MOST_ROWS", most):
+        found = coefficients_within(x, y, group, coefficient)
+    known = [coefficient_of(x[group == place], y[group == place], coefficient) for place in places.values()]
+    assert found.tolist() == pytest.approx(
+        [float("nan") if value is None else value for value in known], abs=1e-9, nan_ok=True
+    )
+
+
+def test_systems_with_an_answer_each_take_no_room() -> None:
+    rows = 40_000
+    x = np.arange(rows, dtype=float)
+    systems = [f"s{row}" for row in range(rows)]
+    figure = system_level(x, x, systems, "pearson", [f"i{row}" for row in range(rows)], replicates=2)
+    assert figure.value == 1.0
 
 
 def test_system_level_compares_means() -> None:

@@ -833,6 +833,14 @@ def test_a_refusal_ends_with_exit_code_2(options: list[str], sheet: Callable[...
     assert "Traceback" not in done.stderr
 
 
+def test_its_help_needs_no_setting_either(tmp_path: Path) -> None:
+    for arguments in (("help", "measure"), ("measure", "--help"), ("measure", "pld", "--help")):
+        done = run_alone(tmp_path, *arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "usage: manage.py measure" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
 def test_other_commands_still_want_their_key(tmp_path: Path) -> None:
     done = run_alone(tmp_path, "migrate")
     assert done.returncode != 0
