@@ -54,6 +54,7 @@ TRIALS = ("kills", "faults", "outages")
 CALLS = {"kills": 2000, "faults": 10_000, "outages": 2000}
 SYSTEMS, QUESTIONS = 2, 10
 WORKER_KILLS, WEB_KILLS = 20, 5
+LAST_KILL = 0.9  # of the calls: so that there is work left after it
 SHARE_OF_FAULTS = 0.3
 LATENCY = {"kills": 0.2, "faults": 0.0, "outages": 0.2}  # seconds
 CONCURRENCY = {"kills": 16, "faults": 48, "outages": 16}
@@ -71,6 +72,7 @@ def main() -> int:
     options.add_argument("--share", type=float, default=1.0, help="of the full number of calls and kills")
     options.add_argument("--seed", type=int, default=42)
     given = options.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stage = Stage(folder, stack, given.database, given.seed, given.share)
@@ -252,6 +254,11 @@ class Endpoint:
         """How many requests came."""
         return int(self._asked("count"))
 
+    def reach(self, number: float, unless: Callable[[], bool] = lambda: False) -> bool:
+        """Wait until so many requests came, and return True; or until `unless`, and return False."""
+        wait_for(lambda: self.count() >= number or unless(), f"{number:.0f} requests")
+        return self.count() >= number
+
     def played(self) -> dict[str, list[str]]:
         """What was played to each prompt, by its hash."""
         played: dict[str, list[str]] = self._asked("log")
@@ -369,24 +376,27 @@ def kills(stage: Stage) -> bool:
     stage.stack.callback(endpoint.stop)
     run = stage.planned("kills", endpoint.base_url)
     total = stage.calls("kills")
-    marks = [(mark, "worker") for mark in chance.sample(range(1, total), round(WORKER_KILLS * stage.share))]
-    marks += [(mark, "web") for mark in chance.sample(range(1, total), max(1, round(WEB_KILLS * stage.share)))]
+    moments = range(1, int(total * LAST_KILL))
+    marks = [(mark, "worker") for mark in chance.sample(moments, max(1, round(WORKER_KILLS * stage.share)))]
+    marks += [(mark, "web") for mark in chance.sample(moments, max(1, round(WEB_KILLS * stage.share)))]
     prompts = prompts_of(run)
     snapshots: list[Snapshot] = []
+    killed: Counter[str] = Counter()
     with stage.running("web", "worker", "beat") as processes:
-        stage.page(run)
         seen = 0
         for mark, name in sorted(marks):
-            at_least = max(mark, seen + 1)  # so that a worker is in the middle of its work
-            wait_for(lambda at_least=at_least: endpoint.count() >= at_least, f"{at_least} requests")  # type: ignore[misc]
+            # So that a worker is in the middle of its work.
+            if not endpoint.reach(max(mark, seen + 1), unless=lambda: is_over(run)):
+                break
+            if name == "web":
+                stage.page(run)  # it serves, until now
             processes[name].kill()
             if name == "worker":
                 time.sleep(STILL)
                 snapshots.append(snapshot(run, endpoint))
                 seen = endpoint.count()
+            killed[name] += 1
             processes[name].start()
-            if name == "web":
-                stage.page(run)
         wait_for_end(run)
         page = stage.page(run)
     asked = {prompt: len(played) for prompt, played in endpoint.played().items()}
@@ -400,9 +410,9 @@ def kills(stage: Stage) -> bool:
     wrong = sum(state != expected("sound", prompts[pk]) for pk, state in run.verdicts.values_list("call", "state"))
     report.check(not wrong, f"{wrong} verdicts are not what the endpoint said")
     report.check(f"{total:,} judged" in page, "the run's page says something else")
-    workers = sum(name == "worker" for _, name in marks)
+    report.check(killed.total() == len(marks), f"the run was over after {killed.total()} of {len(marks)} kills")
     lost = sum(repeats.values())
-    note = f"{workers} workers and {len(marks) - workers} web servers killed, {lost} answers died with them"
+    note = f"{killed['worker']} workers and {killed['web']} web servers killed, {lost} answers died with them"
     return report.close(run, sum(asked.values()), note)
 
 
@@ -464,18 +474,14 @@ def outages(stage: Stage) -> bool:
     prompts, total = prompts_of(run), stage.calls("outages")
     notes = []
     with stage.running("worker", "beat") as processes:
-        wait_for(lambda: endpoint.count() >= total * 0.1, "a tenth of the requests")
+        endpoint.reach(total * 0.1)
         with broker_away(stage):
             time.sleep(OUTAGE)
-        back, before = time.monotonic(), endpoint.count()
-        wait_for(lambda: endpoint.count() > before or before >= total, "a request after the broker is back")
-        notes.append(f"broker away for {OUTAGE:.0f} s, next request {time.monotonic() - back:.0f} s later")
+        notes.append(f"broker away for {OUTAGE:.0f} s, next request {seconds_to_next(endpoint, total):.0f} s later")
         if stage.cluster is not None:
-            wait_for(lambda: endpoint.count() >= total * 0.75, "three quarters of the requests")
+            endpoint.reach(total * 0.75)
             stage.cluster.restart()
-            back, before = time.monotonic(), endpoint.count()
-            wait_for(lambda: endpoint.count() > before or before >= total, "a request after the database is back")
-            notes.append(f"database restarted, next request {time.monotonic() - back:.0f} s later")
+            notes.append(f"database restarted, next request {seconds_to_next(endpoint, total):.0f} s later")
         wait_for_end(run)
         for name, process in processes.items():
             report.check(process.lives(), f"the {name} process ended, see its log")
@@ -483,6 +489,15 @@ def outages(stage: Stage) -> bool:
     repeats = sum(asked.values()) - len(prompts)
     report.check(repeats == 0, f"{repeats} answers were lost and asked for again")
     return report.close(run, sum(asked.values()), "; ".join(notes))
+
+
+def seconds_to_next(endpoint: Endpoint, total: int) -> float:
+    """How long the next request takes to come; 0 where all have come already."""
+    started, before = time.monotonic(), endpoint.count()
+    if before >= total:
+        return 0.0
+    endpoint.reach(before + 1)
+    return time.monotonic() - started
 
 
 @contextmanager
@@ -516,18 +531,19 @@ def prompts_of(run: Run) -> dict[int, str]:
 
 
 def wait_for_end(run: Run) -> None:
-    """Until the run is over, or stands still for good."""
+    wait_for(lambda: is_over(run), "the end of the run", every=1.0)
+
+
+def is_over(run: Run) -> bool:
+    """Whether the run is over, or stands still for good. A database that is away says nothing."""
     from django.db import Error, connection
 
-    def over() -> bool:
-        try:
-            run.refresh_from_db()
-        except Error:
-            connection.close()
-            return False
-        return run.state != "running"
-
-    wait_for(over, "the end of the run", every=1.0)
+    try:
+        run.refresh_from_db()
+    except Error:
+        connection.close()
+        return False
+    return run.state != "running"
 
 
 def wait_for(look: Callable[[], Found], what: str, every: float = LOOK) -> Found:

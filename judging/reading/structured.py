@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from judging.reading.quotations import without_fenced, without_quoted
 from judging.reading.words import fold
 
 DEEPEST = 6  # levels of nesting that are looked into
@@ -24,11 +25,13 @@ _DECODER = json.JSONDecoder(
 
 
 def spelled_out(reply: str, say: Callable[[Any], list[str]]) -> str:
-    """The folded reply in which what `say` makes of a JSON value stands in its place, on lines of its own.
+    """The folded reply in which what `say` makes of a JSON value stands in its place, on lines of its own; without what
+    it quotes.
 
     An object of which `say` makes nothing is left out: its prose is no verdict. A list of that kind stays as it is.
     """
-    return _replaced(fold(_replaced(reply, say)), say)  # folding may reveal JSON in full-width characters
+    folded = fold(_replaced(without_fenced(reply), say))  # folding may reveal JSON in full-width characters
+    return without_quoted(_replaced(folded, say))
 
 
 def held(value: Any, wanted: re.Pattern[str], depth: int = DEEPEST) -> list[str]:
