@@ -36,7 +36,7 @@ FOR_EVERYBODY_LOGGED_IN = {
 }
 FOR_NOBODY_WITHOUT_A_PERMISSION = {"project_create"}
 # Pages that researchers may read, with forms that only curators may send.
-SENT_BY_CURATORS = {"checklist", "checklists", "dimension"}
+SENT_BY_CURATORS = {"checklist", "checklists", "dimension", "prompt"}
 # A second press of a button on these leads on, instead of to an error, whatever the number in the address.
 LEADS_ON = {"import_preview"}
 
@@ -138,6 +138,8 @@ class World:
             "judges": slug,
             "judge_create": slug,
             "judge": of(self.judge),
+            "prompts": slug,
+            "prompt": lambda: {"slug": self.project.slug, "name": "tick"},
             "generate": slug,
             "runs": slug,
             "run_create": slug,
@@ -146,12 +148,12 @@ class World:
             "call": of(self.run, position=1),
             "agreement": of(self.round),
             "export_verdicts": of(self.run, format="jsonl"),
+            "run_scores": of(self.run),
+            "export_scores": of(self.run, format="csv"),
             "run_comparison": of(self.run),
             "export_comparison": of(self.run, format="jsonl"),
             "run_disagreements": of(self.run),
             "round_judges": of(self.round),
-            "run_scores": of(self.run),
-            "export_scores": of(self.run, format="csv"),
             "healthz": nothing,
             "readyz": nothing,
             "api:schema": nothing,

@@ -24,6 +24,7 @@ TABS = [
     ("members", _("Members"), {Role.CURATOR}),
     ("project_settings", _("Settings"), {Role.CURATOR}),
 ]
+BENEATH = {"checklists": "dimensions", "judges": "prompts"}  # pages with an address of their own, under whose tab
 
 
 @register.inclusion_tag("annotate/project_tabs.html", takes_context=True)
@@ -38,7 +39,11 @@ def project_tabs(context: dict[str, Any]) -> dict[str, Any]:
         current = ""
         if request.path == url:
             current = "page"
-        elif request.path.startswith(url) and name != "project":  # every page lies under the overview
+        elif name != "project" and request.path.startswith(_addresses(name, url)):  # all lie under the overview
             current = "true"
         tabs.append({"url": url, "label": label, "current": current})
     return {"tabs": tabs}
+
+
+def _addresses(name: str, url: str) -> tuple[str, ...]:
+    return (url, url.removesuffix(f"{name}/") + f"{BENEATH[name]}/") if name in BENEATH else (url,)
