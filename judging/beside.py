@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Exists, OuterRef, Q
+from django.conf import settings
+from django.core.cache import cache
+from django.db.models import Count, Exists, Max, OuterRef, Q
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotate.models import Project, Response, Round, Task
 from judging import pairs
 from judging.agreement import PREFERENCES, Ceiling, Figure, Label, Value
-from judging.comparison import (
-    Comparison,
-    Crowd,
-    Line,
-    Pair,
-    Unit,
-    Voice,
-    among_judges,
-    ceilings,
-    closeness,
-    compare,
-    consistency,
-    pair_of,
-    panel_of_judges,
-    verdict_of,
-)
+from judging.comparison import Comparison, Line, ceilings, closeness, compare, consistency
 from judging.labels import (
     ANSWERS,
     PREFERENCE,
@@ -44,8 +33,13 @@ from judging.labels import (
     replies_to,
 )
 from judging.live import GAPS
-from judging.models import Call, Run, Verdict
+from judging.models import Call, Ledger, Run, Verdict
+from judging.panels import Pair, among_judges, pair_of, panel_of_judges
 from judging.protocols import PROTOCOLS
+from judging.voices import Crowd, Unit, Voice, numbers_of, preferences_from, verdict_of
+
+T = TypeVar("T")
+CACHE_SECONDS = 600
 
 YIELDS = {"preference": PREFERENCE, "score": SCORE, "answers": QUESTIONS}
 OPPOSITE: dict[Value, Value] = {"win": "loss", "tie": "tie", "loss": "win"}
@@ -72,6 +66,28 @@ def voices_of(run: Run) -> dict[Facet, Voice]:
         return {SCORE: _voice(run.round, SCORE, _over_dimensions(run))}
     replies = replies_to(run)
     return {facet: _voice(run.round, facet, replies) for facet in facets}
+
+
+def voices_beside(run: Run, round: Round | None) -> dict[Facet, Voice]:
+    """As `voices_of`; where the people of the round compare pairs and the judge scores single responses, also the
+    preferences that follow from its scores, or else from its pass rates."""
+    voices = voices_of(run)
+    source = voices.get(SCORE) or voices.get(QUESTIONS)
+    if round is None or source is None or PREFERENCE in voices:
+        return voices
+    tasks = Task.objects.filter(round=round, response__isnull=False, other__isnull=False)
+    paired = [facing((first or 0, second or 0))[0] for first, second in tasks.values_list("response", "other")]
+    return {**voices, PREFERENCE: preferences_from(*numbers_of(source), paired)} if paired else voices
+
+
+def facets_between(run: Run, counterpart: Run | Round | None) -> list[Facet]:
+    """What a run labels and another run labels too, or the people of a round may. One query."""
+    facets = facets_of(run)
+    if isinstance(counterpart, Run):
+        return [facet for facet in facets if facet in facets_of(counterpart)]
+    if counterpart is None or PREFERENCE in facets or not facets:
+        return facets
+    return [*facets, PREFERENCE] if counterpart.tasks.filter(other__isnull=False).exists() else facets
 
 
 def _over_dimensions(run: Run) -> Replies:
@@ -198,7 +214,9 @@ TITLES: dict[str, Callable[[], str]] = {
 
 
 def gaps_in_words(gaps: Counter[str]) -> list[tuple[str, int]]:
-    return [(words, gaps[name]) for name, words in GAPS.items() if gaps[name]]
+    """Units left out by reason, as pages say it."""
+    reasons = {**GAPS, "no_rate": _("with a response without a yes or no")}
+    return [(words, gaps[name]) for name, words in reasons.items() if gaps[name]]
 
 
 def notes_on(lines: Iterable[Line]) -> list[tuple[str, str]]:
@@ -217,13 +235,17 @@ def notes_on(lines: Iterable[Line]) -> list[tuple[str, str]]:
 class Section:
     """All figures of a run on one facet.
 
+    asked       units that the judge was asked about, and those without a value by reason
+    follows     the preferences follow from scores or pass rates of single responses
     comparison  None where no round stands beside the run
     simulated   how many of the people's labels simulated annotators made
     repeats     how far the judge agrees with itself
     """
 
     facet: Facet
-    voice: Voice
+    asked: int
+    without: Counter[str]
+    follows: bool
     comparison: Comparison | None
     closeness: Sequence[Line]
     ceilings: Sequence[Ceiling]
@@ -232,7 +254,7 @@ class Section:
 
     @property
     def title(self) -> str:
-        return TITLES[self.facet.kind]()
+        return _("Preferences that follow from its scores") if self.follows else TITLES[self.facet.kind]()
 
     @property
     def chart(self) -> list[tuple[str, Figure]]:
@@ -256,25 +278,69 @@ class Section:
     @property
     def gaps(self) -> list[tuple[str, int]]:
         """What is left out, in words."""
-        return gaps_in_words(self.comparison.gaps if self.comparison else Counter(self.voice.gaps.values()))
+        return gaps_in_words(self.comparison.gaps if self.comparison else self.without)
 
 
 def sections_of(run: Run, round: Round | None) -> list[Section]:
-    """A run on every facet that it labels, beside the people of a round."""
-    voices = voices_of(run)
+    """A run on every facet that it labels, beside the people of a round; from the cache while nothing has moved."""
+    return remembered("sections", run, round, lambda: _sections(run, round))
+
+
+def remembered(what: str, run: Run, beside: Round | Run | None, make: Callable[[], T]) -> T:
+    """What `make` made of the labels of a run and of those beside it, once for as long as none of them changes.
+
+    The ledger of a round is raised by everything that its people say, and each verdict that is stored, or read again,
+    has an id of its own. A round without a ledger is read anew each time.
+    """
+    sides = [_state_of(side) for side in (run, beside) if side is not None]
+    if None in sides:
+        return make()
+    state = repr((settings.VERSION, get_language(), what, sides))
+    key = f"beside:{hashlib.sha256(state.encode()).hexdigest()}"
+    found: T | None = cache.get(key)
+    if found is None:
+        found = make()
+        cache.set(key, found, CACHE_SECONDS)
+    return found
+
+
+def _state_of(side: Round | Run) -> object | None:
+    if isinstance(side, Round):
+        revision = Ledger.objects.filter(round=side).values_list("revision", flat=True).first()
+        return None if revision is None else (side.pk, side.created_at, revision)
+    return side.pk, side.created_at, side.progress(), side.verdicts.aggregate(Max("pk"), Count("pk"))
+
+
+def _sections(run: Run, round: Round | None) -> list[Section]:
+    voices = voices_beside(run, round)
     repeated = repeats_of(run, voices)
+    yielded = facets_of(run)
     sections = []
     for facet, voice in voices.items():
-        repeats = consistency(repeated[facet])
-        if round is None:
-            sections.append(Section(facet, voice, None, [], [], repeats))
-            continue
-        crowd = crowd_of(round, facet)
-        near = closeness(voice, crowd, instructions_of(run.project)) if facet == SCORE else []
-        shared = voice.values.keys() & crowd.said.keys()
-        simulated = sum(number for unit, number in crowd.labels.simulated_on.items() if unit in shared)
-        sections.append(Section(facet, voice, compare(voice, crowd), near, ceilings(voice, crowd), repeats, simulated))
+        made = Section(
+            facet=facet,
+            asked=voice.units,
+            without=Counter(voice.gaps.values()),
+            follows=facet not in yielded,
+            comparison=None,
+            closeness=[],
+            ceilings=[],
+            repeats=consistency(repeated[facet]),
+        )
+        sections.append(_with_people(made, voice, run, round) if round else made)
     return sections
+
+
+def _with_people(section: Section, voice: Voice, run: Run, round: Round) -> Section:
+    crowd = crowd_of(round, voice.facet)
+    shared = voice.values.keys() & crowd.said.keys()
+    return replace(
+        section,
+        comparison=compare(voice, crowd),
+        closeness=closeness(voice, crowd, instructions_of(run.project)) if voice.facet == SCORE else [],
+        ceilings=ceilings(voice, crowd),
+        simulated=sum(number for unit, number in crowd.labels.simulated_on.items() if unit in shared),
+    )
 
 
 # -- judges beside each other --------------------------------------------------------------------------------------
@@ -356,7 +422,7 @@ def runs_on(round: Round) -> list[Run]:
 
 def benches_of(round: Round, runs: Sequence[Run]) -> list[Bench]:
     """These runs beside each other on every facet that one of them labels."""
-    voices = [(run, voices_of(run)) for run in runs]
+    voices = [(run, voices_beside(run, round)) for run in runs]
     benches = []
     for facet in YIELDS.values():
         heard = [(run, said[facet]) for run, said in voices if facet in said]

@@ -1,17 +1,13 @@
-"""A judge beside people and beside other judges: what they say about the same units, and how far they agree.
+"""A judge beside people, and a judge and itself: how far they agree on the same units.
 
-Only assembly: labels come from `judging.labels`, every figure from `judging.agreement`. On either side several labels
-of a unit become one: answers by their majority, scores by their mean rounded half up, preferences of people by the bin
-of their mean (paper 002, section 4) and those of a judge by the majority of repeats and orders (paper 000, section 3).
+Only assembly: labels come from `judging.voices`, every figure from `judging.agreement`.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +15,6 @@ from django.utils.translation import gettext as _
 from numpy.typing import ArrayLike
 
 from judging.agreement import (
-    PREFERENCES,
     Ceiling,
     CrossTable,
     Figure,
@@ -37,105 +32,23 @@ from judging.agreement import (
     cohen,
     fleiss,
     leave_one_out_ceiling,
-    majority_preference,
     per_instruction,
     percent_agreement,
     pld,
     pld_between_people,
     plurality,
     pooled,
-    preference_from_mean,
-    round_half_up,
 )
 from judging.agreement.means import mean_figure
-from judging.labels import PREFERENCE, SCORE, Facet, Labels, reduced
+from judging.labels import PREFERENCE, Facet
+from judging.voices import Crowd, Unit, Voice, consensus_of, mean_of, one_of, shared_domain
 
-Unit = Hashable  # a response, a pair (response, question), or a pair of responses
 Written = Literal["coefficient", "share", "number"]
 
 ROWS_DRAWN = 6_000_000  # rows that all resamples of one correlation may hold together
 FEWEST_REPLICATES, MOST_REPLICATES = 200, 1000
 INTERVAL: tuple[Method, float, int, int] = ("jackknife", 0.95, 42, 1000)  # as the engine's own figures have it
 UNASKED = "pending"  # no answer yet, so nothing to hold against the judge
-
-
-# -- what was said -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Voice:
-    """What one judge, or a panel of judges, says on one facet.
-
-    said    by unit, the readable repeats; of preferences "win", "tie" and "loss" of the first response
-    domain  all values that can occur, in order
-    gaps    by unit without a value, why there is none (a key of `live.GAPS`)
-    orders  by pair of responses, what was said in either order, turned back; None for an order without a value
-    """
-
-    facet: Facet
-    said: Mapping[Unit, Sequence[Value]]
-    domain: tuple[Value, ...]
-    gaps: Mapping[Unit, str] = field(default_factory=dict)
-    orders: Mapping[Unit, tuple[Value | None, Value | None]] = field(default_factory=dict)
-
-    @cached_property
-    def values(self) -> dict[Unit, Value]:
-        """One value for each unit that has one."""
-        found = {unit: verdict_of(self.facet, tuple(said)) for unit, said in self.said.items()}
-        return {unit: value for unit, value in found.items() if value is not None}
-
-    @property
-    def units(self) -> int:
-        return len(self.values) + len(self.gaps)
-
-
-@dataclass(frozen=True)
-class Crowd:
-    """What people say on one facet, as they said it: preferences are the steps 1 to 5 of the sliding scale.
-
-    domain  all values that one label or one consensus can have; of preferences loss, tie and win
-    """
-
-    facet: Facet
-    labels: Labels
-    domain: tuple[Value, ...]
-
-    @classmethod
-    def of(cls, facet: Facet, labels: Labels, *, with_na: bool = True) -> Crowd:
-        """`with_na`: "na" is on the scale of answers even where nobody gave it."""
-        domain: tuple[Value, ...] = PREFERENCES if facet == PREFERENCE else labels.domain
-        if not with_na and not facet.numeric and not any(label.value == "na" for label in labels.labels):
-            domain = tuple(value for value in domain if value != "na")
-        return cls(facet, labels, domain)
-
-    @cached_property
-    def said(self) -> dict[Unit, list[Value]]:
-        return self.labels.by_unit()
-
-
-@lru_cache(maxsize=65536)
-def verdict_of(facet: Facet, said: tuple[Value, ...]) -> Value | None:
-    """Repeats of a judge as one value; None where answers are evenly split, or nothing was said."""
-    if facet == PREFERENCE:
-        return majority_preference([str(value) for value in said]) if said else None
-    return reduced(facet, said)
-
-
-@lru_cache(maxsize=65536)
-def consensus_of(facet: Facet, said: tuple[Value, ...]) -> Value | None:
-    """Labels of people as one value; None where answers are evenly split, or nothing was said."""
-    if facet == PREFERENCE:
-        return preference_from_mean(mean_of(said)) if said else None
-    return reduced(facet, said)
-
-
-def one_of(facet: Facet, value: Value) -> Value:
-    """One label of one person on the domain of the consensus: a step of the sliding scale in its bin."""
-    return preference_from_mean(float(value)) if facet == PREFERENCE else value
-
-
-def mean_of(said: Sequence[Value]) -> float:
-    return math.fsum(float(value) for value in said) / len(said)
 
 
 # -- a judge and people --------------------------------------------------------------------------------------------
@@ -235,15 +148,6 @@ def _cells(voice: Voice, crowd: Crowd) -> Counter[Cell]:
     for (people, judge, gap), units in alike.items():
         cells[Cell(tuple(sorted(people)), judge, gap)] += units
     return cells
-
-
-def shared_domain(voices: Iterable[Voice], crowd: Crowd | None = None) -> tuple[Value, ...]:
-    """All values that can occur on any side, in order."""
-    domains = [voice.domain for voice in voices] + ([crowd.domain] if crowd else [])
-    everything = dict.fromkeys(value for domain in domains for value in domain)
-    if all(isinstance(value, float) for value in everything):
-        return tuple(sorted(everything, key=float))
-    return max(domains, key=len, default=())
 
 
 def _cross_table(cells: Mapping[Cell, int], facet: Facet, domain: Sequence[Value]) -> tuple[CrossTable, Counter[str]]:
@@ -466,7 +370,7 @@ def consistency(voice: Voice) -> list[Line]:
     """How far the repeats of a judge agree with one another; of pairs, how often the order changes what it says."""
     lines = []
     if any(len(said) > 1 for said in voice.said.values()):
-        repeats = _histogram(voice.domain, Counter(map(tuple, voice.said.values())))
+        repeats = histogram_of(voice.domain, Counter(map(tuple, voice.said.values())))
         if voice.units > len(voice.said):
             repeats.add([0] * len(voice.domain), voice.units - len(voice.said))
         alpha = alpha_with_interval(repeats, voice.facet.level)
@@ -485,70 +389,7 @@ def _unanimous(repeats: Histogram) -> Figure:
     return mean_figure(repeats.figure("all repeats agree", 0.0), same, units, *INTERVAL, highest=1.0)
 
 
-# -- judges and each other -----------------------------------------------------------------------------------------
-
-
-class Pair(NamedTuple):
-    """Two judges on the units that both labelled: how often they say the same, and how far their preferences lie
-    apart (None for other facets)."""
-
-    equal: Figure
-    wpld: Figure | None
-
-
-def among_judges(voices: Sequence[Voice]) -> list[Line]:
-    """Judges as raters of all units that one of them was to label."""
-    domain = shared_domain(voices)
-    units: dict[Unit, list[Value]] = {unit: [] for voice in voices for unit in voice.gaps}
-    for voice in voices:
-        for unit, value in voice.values.items():
-            units.setdefault(unit, []).append(value)
-    raters = _histogram(domain, Counter(map(tuple, units.values())))
-    facet = voices[0].facet
-    lines = [Line(_("Krippendorff’s α"), alpha_with_interval(raters, facet.level))]
-    if facet.kind == "score":
-        lines.append(Line(_("Gwet’s AC2, ordinal weights"), ac2(raters)))
-    else:
-        lines += [Line(_("Fleiss’ κ"), fleiss(raters)), Line(_("Gwet’s AC1"), ac1(raters))]
-    lines.append(Line(_("Equal pairs of judges"), percent_agreement(raters), written="share"))
-    if facet == PREFERENCE:
-        lines.append(Line("WPLD", pld_between_people(raters).wpld, written="number"))
-    return lines
-
-
-def pair_of(first: Voice, second: Voice) -> Pair:
-    """Two judges beside each other. Units that only one of them labelled, or was to label, are missing."""
-    domain = shared_domain([first, second])
-    both = Counter((value, second.values[unit]) for unit, value in first.values.items() if unit in second.values)
-    place = {value: number for number, value in enumerate(domain)}
-    cells = np.zeros((len(domain), len(domain)), dtype=np.int64)
-    for (one, other), units in both.items():
-        cells[place[one], place[other]] += units
-    table = CrossTable(domain, cells)
-    lost = len({*first.values, *second.values, *first.gaps, *second.gaps}) - both.total()
-    wpld = replace(pld(table).wpld, missing=lost) if first.facet == PREFERENCE else None
-    return Pair(percent_agreement(two_raters(table, lost)), wpld)
-
-
-def panel_of_judges(voices: Sequence[Voice]) -> Voice:
-    """Several judges as one more: the majority of their answers or preferences, the mean of their scores.
-
-    A unit that none of them labelled, or on which their answers are evenly split, has no value.
-    """
-    facet = voices[0].facet
-    said: dict[Unit, list[Value]] = {}
-    for voice in voices:
-        for unit, value in voice.values.items():
-            said.setdefault(unit, []).append(mean_of(voice.said[unit]) if facet == SCORE else value)
-    gaps = {unit: gap for voice in voices for unit, gap in voice.gaps.items() if unit not in said}
-    gaps |= {unit: "tied" for unit, values in said.items() if verdict_of(facet, tuple(values)) is None}
-    domain = shared_domain(voices)
-    if facet == SCORE:
-        domain = tuple(sorted({*domain, *(float(round_half_up(mean_of(values))) for values in said.values())}))
-    return Voice(facet, said, domain, gaps)
-
-
-def _histogram(domain: Sequence[Value], said: Mapping[tuple[Value, ...], int]) -> Histogram:
+def histogram_of(domain: Sequence[Value], said: Mapping[tuple[Value, ...], int]) -> Histogram:
     histogram = Histogram(domain)
     for values, units in said.items():
         given = Counter(values)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from annotate.models import Item, Question, Response, Round
 from judging.agreement import Value
 from judging.agreement.labels import shown as written
-from judging.beside import crowd_of, facing, voices_of
-from judging.comparison import Crowd, Unit, Voice, consensus_of, mean_of
+from judging.beside import crowd_of, facing, remembered, voices_beside, voices_of
 from judging.labels import PREFERENCE, QUESTIONS, Facet
 from judging.models import Run, Verdict
+from judging.voices import Crowd, Unit, Voice, consensus_of, mean_of
 
+MOST_LISTED = 5000  # nobody reads that far
 SLIDING = {"win": 1.0, "tie": 3.0, "loss": 5.0}  # where they stand on the sliding scale of people
 
 
@@ -23,12 +24,14 @@ class Difference(NamedTuple):
 
     size  answers: the share of the labels on the other side that are not what the judge says, in (0, 1]; scores: the
           difference of the unrounded means; preferences: the same on the sliding scale of 1 to 5
+    said  the labels on the other side
     """
 
     size: float
     unit: Unit
     judge: Value
     other: Value
+    said: tuple[Value, ...]
 
 
 def differences(voice: Voice, other: Crowd | Voice) -> list[Difference]:
@@ -40,7 +43,7 @@ def differences(voice: Voice, other: Crowd | Voice) -> list[Difference]:
         said = tuple(other.said.get(unit, ()))
         against = values.get(unit) if values is not None else consensus_of(voice.facet, said)
         if against is not None and against != value:
-            found.append(Difference(_size(voice, unit, value, other, said), unit, value, against))
+            found.append(Difference(_size(voice, unit, value, other, said), unit, value, against, said))
     return sorted(found, key=lambda one: (-one.size, one.unit))
 
 
@@ -65,7 +68,7 @@ class Shown:
     """A difference with all that a reader needs to see who is right.
 
     response, other  of a pair both, the older one first, as "win" and "loss" have it
-    said             people's labels by value, with their number; empty beside another judge
+    said             the labels of the other side by value, with their number
     verdicts         of the run, and of the other judge where there is one
     """
 
@@ -81,45 +84,34 @@ class Shown:
 
 @dataclass(frozen=True)
 class Listed:
-    """The differences of a run and its counterpart on one facet. `against` is None where nobody stands beside it."""
+    """The differences of a run and its counterpart on one facet, at most `MOST_LISTED` of `number`."""
 
-    facet: Facet | None
+    facet: Facet
     run: Run
-    against: Crowd | Run | None
+    counterpart: Run | Round
+    number: int
     differences: Sequence[Difference]
 
     @classmethod
-    def of(
-        cls,
-        run: Run,
-        voices: Mapping[Facet, Voice],
-        facet: Facet | None,
-        counterpart: Run | Round | None,
-        said: str = "",
-        judged: str = "",
-    ) -> Listed:
+    def of(cls, run: Run, facet: Facet, counterpart: Run | Round, said: str = "", judged: str = "") -> Listed:
         """`said`, `judged`: only those of this cell of the confusion matrix."""
-        if facet is None or counterpart is None:
-            return cls(facet, run, None, [])
-        if isinstance(counterpart, Run):
-            other = voices_of(counterpart).get(facet)
-            found = differences(voices[facet], other) if other else []
-            return cls(facet, run, counterpart, of_cell(found, said, judged))
-        crowd = crowd_of(counterpart, facet)
-        return cls(facet, run, crowd, of_cell(differences(voices[facet], crowd), said, judged))
+
+        def make() -> tuple[int, list[Difference]]:
+            found = of_cell(_between(run, facet, counterpart), said, judged)
+            return len(found), found[:MOST_LISTED]
+
+        return cls(facet, run, counterpart, *remembered(f"{facet} {said} {judged}", run, counterpart, make))
 
     def shown(self, found: Sequence[Difference]) -> list[Shown]:
         """A few of the differences with their texts and verdicts. At most six queries, whatever their number."""
-        if self.facet is None or self.against is None:
-            return []
         paired = self.facet == PREFERENCE
         units = [one.unit if isinstance(one.unit, tuple) else (one.unit, 0) for one in found]
         ids = {first for first, _second in units} | {second for _first, second in units if paired}
         responses = Response.objects.select_related("item").in_bulk(ids)
         questions = Question.objects.in_bulk([] if paired else {second for _first, second in units})
         ours = _verdicts(self.run, self.facet, ids)
-        theirs = _verdicts(self.against, self.facet, ids) if isinstance(self.against, Run) else {}
-        said = {} if isinstance(self.against, Run) else self.against.said
+        other = self.counterpart
+        theirs = _verdicts(other, self.facet, ids) if isinstance(other, Run) else {}
         return [
             Shown(
                 difference=one,
@@ -127,12 +119,20 @@ class Listed:
                 response=responses[first],
                 other=responses[second] if paired else None,
                 question=questions.get(second),
-                said=sorted(Counter(said.get(one.unit, ())).items(), key=lambda pair: (-pair[1], str(pair[0]))),
+                said=sorted(Counter(one.said).items(), key=lambda pair: (-pair[1], str(pair[0]))),
                 verdicts=ours.get(one.unit, []),
                 others=theirs.get(one.unit, []),
             )
             for one, (first, second) in zip(found, units, strict=True)
         ]
+
+
+def _between(run: Run, facet: Facet, counterpart: Run | Round) -> list[Difference]:
+    if isinstance(counterpart, Round):
+        voice = voices_beside(run, counterpart).get(facet)
+        return differences(voice, crowd_of(counterpart, facet)) if voice else []
+    voice, other = (voices_of(one).get(facet) for one in (run, counterpart))
+    return differences(voice, other) if voice and other else []
 
 
 def _verdicts(run: Run, facet: Facet, responses: Iterable[int]) -> dict[Unit, list[Verdict]]:

@@ -55,24 +55,26 @@ def export_comparison(request: MemberRequest, project: Project, pk: int, format:
 def run_disagreements(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     """The units on which a run and people differ, or a run and another one (`?beside=RUN`)."""
     run = _run(project, pk)
-    voices = beside.voices_of(run)
-    facet = next((facet for facet in voices if facet.kind == request.GET.get("facet")), next(iter(voices), None))
     rounds = beside.rounds_beside(run)
     round = _chosen(request, rounds)
     named = request.GET.get("beside", "")
     other = _run(project, int(named)) if named.isascii() and named.isdecimal() and len(named) < 18 else None
+    counterpart = other or round
+    facets = beside.facets_between(run, counterpart)
+    facet = next((facet for facet in facets if facet.kind == request.GET.get("facet")), next(iter(facets), None))
     cell = request.GET.get("said", ""), request.GET.get("judged", "")
-    listed = disagreements.Listed.of(run, voices, facet, other or round, *cell)
-    page = Paginator(listed.differences, UNITS_A_PAGE).get_page(request.GET.get("page"))
+    listed = disagreements.Listed.of(run, facet, counterpart, *cell) if facet and counterpart else None
+    page = Paginator(listed.differences if listed else [], UNITS_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "project": project,
         "run": run,
         "other": other,
         "round": round,
-        "facets": list(voices),
+        "facets": facets,
         "facet": facet,
+        "listed": listed,
         "page": page,
-        "shown": listed.shown(list(page)),
+        "shown": listed.shown(list(page)) if listed else [],
         "cell": cell if all(cell) else None,
     }
     return render(request, "judging/comparison_disagreements.html", context)

@@ -5,29 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from annotate.models import Item, Project, Response, Round, Task, User
+from annotate import labelling
+from annotate.models import Annotation, Item, Project, Response, Round, Task, User
 from judging import beside, disagreements
 from judging.agreement import Figure, Label, Value
-from judging.comparison import (
-    Crowd,
-    Line,
-    Voice,
-    among_judges,
-    ceilings,
-    closeness,
-    compare,
-    consistency,
-    pair_of,
-    panel_of_judges,
-)
+from judging.comparison import Line, ceilings, closeness, compare, consistency
 from judging.labels import ANSWERS, PREFERENCE, QUESTIONS, SCORE, Facet, Labels
 from judging.models import Call, Run, Verdict
+from judging.panels import among_judges, pair_of, panel_of_judges
+from judging.voices import Crowd, Voice, numbers_of, preferences_from
 from tests import build
 from tests.judging.build_runs import call, run_of, verdict
 
@@ -35,7 +28,7 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SCALE: tuple[Value, ...] = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 
-def crowd(facet: Facet, said: dict[str, list[Value]], units: int | None = None) -> Crowd:
+def crowd(facet: Facet, said: Mapping[Any, list[Value]], units: int | None = None) -> Crowd:
     labels = [
         Label(unit, rater, value) for unit, values in said.items() for rater, value in zip("abc", values, strict=False)
     ]
@@ -43,7 +36,7 @@ def crowd(facet: Facet, said: dict[str, list[Value]], units: int | None = None) 
     return Crowd.of(facet, Labels(labels, domain, units or len(said)), with_na=False)
 
 
-def voice(facet: Facet, said: dict[str, list[Value]], **fields: Any) -> Voice:
+def voice(facet: Facet, said: Mapping[Any, list[Value]], **fields: Any) -> Voice:
     domain = {"score": SCALE, "preference": ("loss", "tie", "win"), "questions": ("yes", "no")}[facet.kind]
     return Voice(facet, {unit: tuple(values) for unit, values in said.items()}, domain, **fields)
 
@@ -217,6 +210,21 @@ def test_a_panel_of_scores_is_the_mean_of_the_means() -> None:
     panel = panel_of_judges([SCORER, voice(SCORE, {"u1": [5.0], "u4": [3.0]})])
     assert panel.said["u1"] == [3.5, 5.0]
     assert panel.values == {"u1": 4.0, "u2": 1.0, "u3": 5.0, "u4": 3.0}
+
+
+def test_preferences_follow_from_scores_and_from_pass_rates() -> None:
+    scores, gaps = numbers_of(voice(SCORE, {"a": [3.0, 4.0], "b": [3.0], "c": [3.5]}, gaps={"d": "failed"}))
+    made = preferences_from(scores, gaps, [("a", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("a", "never asked")])
+    assert made.values == {("a", "b"): "win", ("a", "c"): "tie", ("b", "c"): "loss"}
+    assert made.gaps == {("a", "d"): "failed"}
+
+    said: dict[Any, list[Value]] = {("a", 1): ["yes"], ("a", 2): ["no"], ("b", 3): ["yes"], ("b", 4): ["na"]}
+    said |= {("c", 5): ["yes"], ("d", 7): ["na"]}
+    answers = voice(QUESTIONS, said, gaps={("a", 9): "unreadable", ("c", 6): "pending"})
+    rates, waiting = numbers_of(answers)
+    assert rates == {"a": 0.5, "b": 1.0}
+    assert waiting == {"a": "unreadable", "c": "pending", "d": "no_rate"}
+    assert preferences_from(rates, waiting, [("a", "b"), ("b", "c")]).values == {("a", "b"): "loss"}
 
 
 def test_differences_come_with_the_largest_first() -> None:
@@ -463,3 +471,46 @@ def test_without_people_the_page_says_so(page: Client, project: Project) -> None
     assert "No people have labelled these units" in text
     assert "The run is running" in text
     assert "nothing to differ from" in page.get(where(made, "disagreements")).text
+
+
+def test_what_is_remembered_is_forgotten_when_a_label_or_a_verdict_moves(
+    page: Client, round: Round, ann: User, django_assert_max_num_queries: Any
+) -> None:
+    run = ticked(round, "yyynyyyy")
+    assert "7 of" not in page.get(where(run, "disagreements")).text
+    assert "1 unit, the largest" in page.get(where(run, "disagreements")).text
+    with django_assert_max_num_queries(13):
+        page.get(where(run))
+
+    said = run.verdicts.get(state="no")
+    task = round.tasks.get(response=said.response)
+    labelling.withdraw(Annotation.objects.get(task=task, annotator=ann), "by mistake")
+    assert "(1 × yes)" in page.get(where(run, "disagreements")).text
+
+    Verdict.objects.filter(pk=said.pk).delete()
+    Verdict.objects.create(run=run, call=said.call, response=said.response, question=said.question, state="yes")
+    assert "They say the same" in page.get(where(run, "disagreements")).text
+
+
+def test_scores_of_single_responses_stand_beside_people_who_compare_pairs(
+    page: Client, project: Project, ann: User
+) -> None:
+    item = build.item(project, "moss")
+    first, second = item.responses.order_by("pk")
+    made = build.round(project, opened=False)
+    Round.objects.filter(pk=made.pk).update(state="open", opened_at=item.created_at)
+    task = Task.objects.create(round=made, item=item, response=first, other=second, swapped=True, position=1)
+    seat = task.assignments.create(seat=1, state="submitted", annotator=ann)
+    fields = {"state": "submitted", "submitted_at": item.created_at, "assignment": seat}
+    task.annotations.create(annotator=ann, preference=2, **fields)
+    run = Run.objects.create(project=project, judge=build.judge(project), method="direct", prompt_version="v")
+    for position, (response, score) in enumerate(((first, 2), (second, 5)), start=1):
+        asked = Call.objects.create(run=run, position=position, item=item, response=response, state="done")
+        Verdict.objects.create(run=run, call=asked, response=response, state="score", score=score)
+
+    text = page.get(where(run)).text
+    assert "Preferences that follow from its scores" in text
+    assert f"facet=preference&amp;people={made.pk}&amp;said=win&amp;judged=loss" in text
+    text = page.get(f"{where(run, 'disagreements')}?facet=preference&said=win&judged=loss").text
+    assert "1 unit, the largest" in text
+    assert "(1 × the first is better)" in text
