@@ -6,11 +6,12 @@ from __future__ import annotations
 import pytest
 
 from annotate.models import Checklist, Item, Project, Round
-from judging import local_model, reading, runs, work
+from judging import local_model, pairs, reading, runs, work
 from judging.models import Call, Judge, Run
 from judging.probing import probe
 from judging.prompts import template
 from judging.protocols import PROTOCOLS, Setup
+from judging.protocols.preference import OPTIONS
 from tests import build
 
 pytestmark = [pytest.mark.real_llm, pytest.mark.django_db, pytest.mark.timeout(600)]
@@ -127,6 +128,30 @@ def test_it_scores_on_the_rounds_scale(project: Project, judge: Judge, items: li
             assert outcome.score is None
     assert run.verdicts.filter(state="score").exists(), [call.reply for call in run.calls.all()]
     say(f"\ndirect: {run.verdicts.filter(state='score').count()} of 4 replies readable")
+
+
+def test_it_compares_pairs_in_both_orders(project: Project, judge: Judge, items: list[Item]) -> None:
+    for item in items[:2]:
+        item.responses.create(system="Briar", text="No.")
+    run = work_to_end(runs.plan_judging(project, judge, "preference"))
+    assert run.state == Run.State.FINISHED
+    assert run.verdicts.count() == run.calls.count() == 4
+    for verdict in run.verdicts.select_related("call__item", "response", "other"):
+        call = verdict.call
+        assert_everything_is_kept(call)
+        assert verdict.other is not None
+        shown = [verdict.response.text, verdict.other.text][:: 1 if call.order == "ab" else -1]
+        assert call.prompt[-1]["content"].index(shown[0]) < call.prompt[-1]["content"].index(shown[1])
+        assert verdict.state in {"preference", "unparsed"}
+        assert verdict.choice == (reading.choice(call.reply, OPTIONS, cut_off=call.finish_reason == "length") or "")
+    found = pairs.judged_in(run)
+    assert len(found) == 2
+    assert sum(len(pair.votes) for pair in found) == run.verdicts.filter(state="preference").count() >= 1, [
+        call.reply for call in run.calls.all()
+    ]
+    say(
+        f"\npreference: {pairs.places(found)}, gaps {pairs.gaps(found)}, with the order {pairs.order_dependence(found)}"
+    )
 
 
 def test_a_text_longer_than_its_context_fails_in_words(project: Project, judge: Judge) -> None:
