@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import stats
 
+from judging.agreement.consensus import ROUNDING
 from judging.agreement.intervals import Method, with_interval
 from judging.agreement.people import Panel, one_hot
 from judging.agreement.resampling import FloatArray, Totals
@@ -128,8 +129,10 @@ def _wins(panel: Panel, level: str) -> tuple[FloatArray, FloatArray]:
     for column in range(len(panel.people)):
         rows = (panel.places[:, column] >= 0) & ((panel.places >= 0).sum(axis=1) >= 2)
         judge, person = _alignments(panel, column, level)
-        judge_wins[rows, column] = (judge >= person)[rows]
-        person_wins[rows, column] = (person >= judge)[rows]
+        # Errors that differ by rounding alone are equal.
+        equal = np.isclose(judge, person, rtol=ROUNDING, atol=0.0)
+        judge_wins[rows, column] = ((judge > person) | equal)[rows]
+        person_wins[rows, column] = ((person > judge) | equal)[rows]
     return judge_wins, person_wins
 
 

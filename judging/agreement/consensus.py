@@ -9,6 +9,10 @@ Preference = Literal["loss", "tie", "win"]
 PREFERENCES: tuple[Preference, ...] = ("loss", "tie", "win")
 """In ascending order, so that the distance of two preferences is the distance of their places."""
 
+ROUNDING = 1e-9
+"""Scores and their means are decimals that floating point cannot hold: a difference that falls short of a margin by
+less than this reaches it (4.3 - 4.2 is 0.1)."""
+
 T = TypeVar("T", bound=Hashable)
 
 
@@ -53,7 +57,7 @@ def preference_from_scores(first: float, second: float, margin: float = 0.0) -> 
     Scores that differ by no more than 0, or by less than a positive margin, are a tie.
     """
     gap = first - second
-    if gap == 0.0 or abs(gap) < margin:
+    if gap == 0.0 or abs(gap) < margin - ROUNDING:
         return "tie"
     return "win" if gap > 0 else "loss"
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from judging.agreement.consensus import rounded_mean
+from judging.agreement.consensus import ROUNDING, rounded_mean
 from judging.agreement.intervals import Method, alpha_with_interval
 from judging.agreement.means import mean_figure
 from judging.agreement.patterns import Histogram
@@ -87,14 +87,14 @@ def checklist_effect(gold: float, without: float, with_all: float, margin: float
     margin  0.3 for preferences, 1.5 for direct scores, as in the paper
     """
     gain = abs(gold - without) - abs(gold - with_all)
-    if gain >= margin:
+    if gain >= margin - ROUNDING:
         return "positive"
-    return "negative" if gain <= -margin else "neutral"
+    return "negative" if gain <= ROUNDING - margin else "neutral"
 
 
 def item_effect(gold: float, with_all: float, without_item: float) -> Effect:
     """Does the judge get further from people without this item (positive), nearer (negative), or neither?"""
     change = abs(gold - with_all) - abs(gold - without_item)
-    if change == 0:
+    if abs(change) < ROUNDING:
         return "neutral"
     return "positive" if change < 0 else "negative"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judging.agreement.consensus import plurality
+from judging.agreement.consensus import ROUNDING, plurality
 from judging.agreement.intervals import percentile_limits
 from judging.agreement.resampling import FloatArray, IntArray
 from judging.agreement.result import Figure
@@ -91,7 +91,7 @@ def selective_curve(
     if not doubt.size or not doubt.shape == plain.shape == checked.shape:
         raise ValueError("The curve needs three columns of the same length, with at least one unit.")
     levels: list[float | None] = [None, *thresholds, 0.0]
-    used = [np.zeros(doubt.size, dtype=bool) if level is None else doubt >= level for level in levels]
+    used = [np.zeros(doubt.size, dtype=bool) if level is None else doubt >= level - ROUNDING for level in levels]
     chosen = [np.where(mask, checked, plain) for mask in used]
     figures = [_measured("selective checklist", measure, verdicts) for verdicts in chosen]
     drawn = _drawn(chosen, measure, seed, replicates)

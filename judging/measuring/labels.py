@@ -100,8 +100,13 @@ class Labels:
         return CrossTable(self.domain, cells, missing)
 
     def panel(self, judge: int) -> Panel:
-        """People and one judge side by side. The judge is never one of the people."""
+        """People and one judge side by side. The judge is never one of the people. Raises BadInput for too many."""
         people = [place for place in range(len(self.raters)) if place != judge]
+        if len(self.units) * len(people) * len(self.domain) > MOST_CELLS:
+            raise BadInput(
+                f"{len(people):,} people on {len(self.units):,} units are more than fits into memory; take the labels "
+                "of fewer people or units."
+            )
         seat = np.full(len(self.raters), -1, dtype=np.int64)
         seat[people] = np.arange(len(people))
         places = np.full((len(self.units), len(people)), -1, dtype=np.int64)

@@ -48,6 +48,14 @@ def test_a_checklist_helps_where_it_brings_the_judge_nearer(without: float, with
     assert checklist_effect(4.0, without, with_all, DIRECT_MARGIN) == effect
 
 
+@pytest.mark.parametrize("without", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7])
+def test_margins_are_reached_whatever_decimals_hold(without: float) -> None:
+    gold = 1.0
+    assert checklist_effect(gold, without, round(without + 0.3, 1), 0.3) == "positive"
+    assert checklist_effect(gold, round(without + 0.3, 1), without, 0.3) == "negative"
+    assert item_effect(2.0, 2.0 + without, 2.0 - without) == "neutral"
+
+
 def test_an_item_helps_where_the_judge_is_worse_without_it() -> None:
     assert item_effect(4.0, 4.0, 3.0) == "positive"
     assert item_effect(4.0, 3.0, 4.0) == "negative"

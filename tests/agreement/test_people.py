@@ -165,6 +165,16 @@ def test_a_judge_who_copies_a_person_is_never_worse_than_him() -> None:
     assert (ann.advantage, ann.person_advantage, ann.p_value, ann.won) == (1.0, 1.0, 0.0, True)
 
 
+def test_equal_errors_on_either_side_are_equal() -> None:
+    """1.7 and 2.3 are both 0.3 from 2, though not in floating point."""
+    labels = [(unit, "other", 2.0) for unit in range(40)]
+    labels += [(unit, "person", 2.3 if unit % 2 else 1.7) for unit in range(40)]
+    labels += [(unit, "judge", 1.7 if unit % 2 else 2.3) for unit in range(40)]
+    found = alternative_annotator_test(panel_of(labels, "judge"), 0.1, "interval")
+    [person] = [one for one in found.people if one.person == "person"]
+    assert (person.advantage, person.person_advantage) == (1.0, 1.0)
+
+
 def test_beating_half_of_the_people_is_enough() -> None:
     """Ann and Bob agree with each other; Cat and Dan, like the judge, with nobody."""
     said = {"ann": 1.0, "bob": 1.0, "cat": 2.0, "dan": 3.0, "judge": 4.0}

@@ -62,6 +62,13 @@ def test_scores_imply_preferences() -> None:
     assert preference_from_scores(2, 3, margin=0.1) == "loss"
 
 
+@pytest.mark.parametrize("first", [1.3, 2.3, 3.3, 4.3, 8.3, 0.3])
+def test_a_margin_of_a_tenth_is_reached_by_a_tenth(first: float) -> None:
+    assert preference_from_scores(first, first - 0.1, 0.1) == "win"
+    assert preference_from_scores(round(first - 0.1, 1), first, 0.1) == "loss"
+    assert preference_from_scores(first, first - 0.09, 0.1) == "tie"
+
+
 def test_halves_round_up() -> None:
     assert [round_half_up(value) for value in (0.5, 1.5, 2.5, 2.49, -0.5)] == [1, 2, 3, 2, 0]
     assert rounded_mean([3, 4]) == 4

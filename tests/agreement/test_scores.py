@@ -123,6 +123,15 @@ def test_the_curve_goes_from_never_to_always() -> None:
     assert curve[0].against_none.value == 0
 
 
+@pytest.mark.parametrize("threshold", [0.3, 0.4, 0.5])
+def test_scores_of_equal_inconsistency_are_treated_alike(threshold: float) -> None:
+    odd = {0.3: 1, 0.4: 2, 0.5: 5}[threshold]
+    scores = [[low] * odd + [low + 1] * (10 - odd) for low in range(1, 10)]
+    doubt = [score_inconsistency(row) for row in [*scores, *([row * 2 for row in scores])]]
+    _, point, _ = selective_curve(doubt, np.zeros(18), np.ones(18), [threshold], replicates=2)
+    assert point.applied == 1.0
+
+
 def test_the_bootstrap_is_paired() -> None:
     """Units differ a lot but the gain is the same everywhere, so only pairing gives a narrow interval."""
     first = np.random.default_rng(1).random(50)

@@ -613,6 +613,19 @@ def test_more_values_than_fit_into_memory(monkeypatch: pytest.MonkeyPatch, sheet
     assert refused("alpha", path, "--level", "interval").startswith("22 different values on 11 units")
 
 
+def test_more_people_than_fit_into_memory(monkeypatch: pytest.MonkeyPatch, sheet: Callable[..., Path]) -> None:
+    monkeypatch.setattr("judging.measuring.labels.MOST_CELLS", 5)
+    path = sheet(LABELS, [(1, "a", 1), (1, "b", 2), (1, "c", 1), (2, "a", 2)])
+    assert "2 people on 2 units are more than fits into memory" in refused("alttest", path, "--judge", "c")
+
+
+def test_more_systems_than_a_ranking_takes(sheet: Callable[..., Path]) -> None:
+    path = sheet(["system_a", "system_b", "winner"], [(f"s{row}", f"s{row + 1}", "a") for row in range(501)])
+    assert refused("ranking", path) == "There are 502 systems, and a ranking takes at most 500."
+    path = sheet(["item", "system", "score"], [("i", f"s{row}", row) for row in range(501)])
+    assert refused("ranking", path) == "There are 501 systems, and a ranking takes at most 500."
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in refused("alpha", tmp_path / "none.csv", *NOMINAL)
 

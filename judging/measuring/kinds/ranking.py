@@ -1,7 +1,7 @@
 """Systems ranked from matches, or from scores that become matches: Bradley-Terry, Elo and means."""
 
 import argparse
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from judging.measuring.table import Table
 WINNERS = ("a", "b", "tie")
 OUTCOMES = ("win", "loss", "tie")
 Scores = dict[Hashable, dict[Hashable, float]]
+MOST_SYSTEMS = 500
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +35,10 @@ def measure(sheet: Sheet, options: argparse.Namespace) -> Outcome:
     if sheet.has("system_a"):
         scores: Scores = {}
         matches, empty = _matches(sheet)
+        _check_number({name for one in matches for name in (one.first, one.second)})
     else:
         scores, empty = _scores(sheet, options)
+        _check_number({name for per_system in scores.values() for name in per_system})
         matches = list(matches_from_scores(scores, options.margin))
     tournament = Tournament.of(matches)
     if len(tournament.systems) < 2:
@@ -69,6 +72,11 @@ def measure(sheet: Sheet, options: argparse.Namespace) -> Outcome:
         grids=[_grid(order, ladder, means, counts)],
         notes=joined(f"{plural(empty, 'row has', 'rows have')} no outcome." if empty else None),
     )
+
+
+def _check_number(systems: Set[Hashable]) -> None:
+    if len(systems) > MOST_SYSTEMS:
+        raise BadInput(f"There are {len(systems):,} systems, and a ranking takes at most {MOST_SYSTEMS:,}.")
 
 
 def _matches(sheet: Sheet) -> tuple[list[Match], int]:
