@@ -39,7 +39,8 @@ class Estimate:
 
     cached         share of the sampled calls that were answered before
     cost           US dollars, about
-    most_cost      with a token for every byte of the prompts and every reply as long as the judge may write
+    most_cost      with a token for every byte of the prompts and every reply as long as the judge may write, or the
+                   run's limit where that is less
     seconds        at the pace of earlier calls, so many at the same time as the judge takes, and within its limits
     assumptions    where the numbers come from, in sentences
     """
@@ -166,6 +167,8 @@ def estimate(run: Run, sample: Sample) -> Estimate:
     output_tokens = None if past.output is None else asked * past.output
     bounds = [most_cost(call, judge) for call in sample.chosen]
     bound = sum(bounds, Decimal(0)) / max(1, len(bounds)) * sample.calls * protocol.turns
+    if run.spending_cap is not None:
+        bound = min(bound, run.spending_cap)
     about = _cost(judge, past, asked, input_tokens, output_tokens)
     return Estimate(
         run=run,

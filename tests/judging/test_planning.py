@@ -226,6 +226,17 @@ def test_the_estimate_is_near_the_truth_where_the_judge_has_judged_before(
     assert "About 50% of the calls were answered before" in " ".join(estimate.assumptions)
 
 
+def test_a_run_costs_at_most_its_limit(project: Project, judge: Judge) -> None:
+    Judge.objects.filter(pk=judge.pk).update(input_price=1000)
+    judge.refresh_from_db()
+    build.item(project)
+
+    assert plan_of(runs.draft_panel(project, [judge], "direct", spending_cap=Decimal("0.01"))).most_cost == Decimal(
+        "0.01"
+    )
+    assert plan_of(runs.draft_panel(project, [judge], "direct")).most_cost > 1
+
+
 def test_a_judge_paid_by_the_hour_is_estimated_by_its_pace(project: Project, judge: Judge) -> None:
     Judge.objects.filter(pk=judge.pk).update(hour_price=36, requests_per_minute=60)
     judge.refresh_from_db()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
@@ -22,6 +23,8 @@ from judging.templatetags.runs import dollars, duration
 INCOMPLETE, REFUSED = 1, 2
 BAR_SECONDS, LINE_SECONDS = 0.5, 10.0
 PINNED = "pinned"
+PAUSING = b"\nPausing: what is under way is still stored. Press Ctrl-C again to leave at once.\n"
+LEAVING = b"\nLeft at once: what was under way is asked again by whoever goes on with the run.\n"
 
 
 class Command(BaseCommand):
@@ -111,9 +114,11 @@ class Command(BaseCommand):
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
         def pause(number: int, frame: Any) -> None:
+            # Streams cannot be written to in the middle of being written to; and nobody can wait for threads here.
+            os.write(2, LEAVING if stop.is_set() else PAUSING)
+            if stop.is_set():
+                os._exit(INCOMPLETE)
             stop.set()
-            self.stderr.write("\nPausing: what is under way is still stored. Press Ctrl-C again to leave at once.")
-            signal.signal(number, before[signal.Signals(number)])
 
         for number in before:
             signal.signal(number, pause)
