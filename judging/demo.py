@@ -9,6 +9,9 @@ from judging.models import Judge, Run
 from judging.runs import plan_judging
 
 PACKAGED = "SmolLM2 135M (packaged)"
+# As its test finds them. The server would keep to a JSON schema too, but the model is worse for it: it fills the
+# analysis with a stray word, while its free text gives a verdict with reasons that can be read, if often wrong ones.
+ABILITIES = {"schema": False, "alternatives": 20, "usage": True}
 
 
 def set_up(project: Project) -> None:
@@ -22,6 +25,7 @@ def set_up(project: Project) -> None:
             "is_weak": True,
             "concurrency": 1,  # of each of the two worker processes: the model has two slots
             "max_tokens": 200,
+            "abilities": ABILITIES,
         },
     )
     if settings.OPENAI_API_KEY:

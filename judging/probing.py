@@ -60,7 +60,7 @@ async def _probe(judge: Judge) -> Probed:
         endpoint.timeout = min(endpoint.timeout, CALL_SECONDS)
         async with endpoint:
             reply = await ask(endpoint, QUESTION, sent)
-            schema, by_schema = await _schema(endpoint, sent)
+            schema, by_schema = await _schema(endpoint, sent, weak=judge.is_weak)
             alternatives, probabilities = await _alternatives(endpoint, sent)
     except CallFailed as failure:
         return Probed([Finding(False, failure.reason)])
@@ -73,8 +73,11 @@ async def _probe(judge: Judge) -> Probed:
     )
 
 
-async def _schema(endpoint: Endpoint, sent: dict[str, Any]) -> tuple[bool | None, Finding]:
-    """Whether a reply keeps to a JSON schema; None where a passing fault left that open."""
+async def _schema(endpoint: Endpoint, sent: dict[str, Any], *, weak: bool) -> tuple[bool | None, Finding]:
+    """Whether replies are asked for by a JSON schema; None where a passing fault left that open.
+
+    Of a weak model they are not: it keeps to the form and loses the reasons (see `judging.demo`).
+    """
     wanted = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA}}
     try:
         reply = await ask(endpoint, QUESTION, {**sent, "response_format": wanted})
@@ -82,8 +85,14 @@ async def _schema(endpoint: Endpoint, sent: dict[str, Any]) -> tuple[bool | None
         if failure.retryable:
             return None, Finding(False, f"Whether replies can keep to a JSON schema stayed open. {failure.reason}")
         return False, Finding(False, "It does not take JSON schemas: replies are read from their text.")
+    if _obeys(reply.text) and weak:
+        return False, Finding(True, "Its replies keep to a JSON schema, but are better read from their text.")
     if _obeys(reply.text):
         return True, Finding(True, "Its replies keep to a JSON schema.")
+    if reply.finish_reason == "length":
+        return False, Finding(
+            False, "Its reply by a JSON schema was cut off: allow more tokens in a reply, then test again."
+        )
     does = "ignores" if "response_format" in reply.parameters else "does not take"
     return False, Finding(False, f"It {does} JSON schemas: replies are read from their text.")
 

@@ -32,6 +32,8 @@ class PromptForm(forms.Form):
         self.name = name
         self.used = Prompt.objects.of(project, name)
         super().__init__(*args, initial={"source": source, "seen": seen or self.used.version}, **kwargs)
+        if self.used.follow_up:
+            self.fields["source"].help_text += " What follows [follow-up] is said after a reply that decides nothing."
         self.fields["source"].widget.attrs["rows"] = min(MOST_ROWS, max(FEWEST_ROWS, source.count("\n") + 3))
 
     def clean_source(self) -> str:

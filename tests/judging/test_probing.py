@@ -88,6 +88,20 @@ def test_an_endpoint_without_schemas_has_its_replies_read_from_text(
     assert sentence in found.findings[1].text
 
 
+def test_a_reply_by_a_schema_that_was_cut_off_says_so(project: Project) -> None:
+    found = probed(project, instead(SCHEMA, Play('{"verdict": ', finish_reason="length")))
+
+    assert found.abilities["schema"] is False
+    assert "was cut off: allow more tokens" in found.findings[1].text
+
+
+def test_a_weak_model_is_read_from_its_text_though_it_could_keep_to_a_schema(project: Project) -> None:
+    found = probed(project, able, is_weak=True)
+
+    assert found.abilities["schema"] is False
+    assert found.findings[1].ok
+
+
 def test_an_endpoint_that_gives_fewer_alternatives_is_counted(project: Project) -> None:
     def at_most_five(request: Request) -> Play | str:
         if request.body[PROBABILITIES] > 5:
