@@ -70,7 +70,7 @@ def assert_everything_is_kept(call: Call) -> None:
 def test_the_probe_finds_out_what_the_packaged_model_can_do(judge: Judge) -> None:
     probed = probe(judge)
     assert [finding.ok for finding in probed.findings] == [True, True, True, True], probed.findings
-    assert probed.abilities == {"schema": True, "alternatives": 20, "usage": True}
+    assert probed.abilities == demo.ABILITIES
 
 
 def test_it_writes_checklists_in_its_own_words(project: Project, judge: Judge, items: list[Item]) -> None:
