@@ -3,9 +3,10 @@
     python benchmarks/faulty_endpoint.py [--latency SECONDS] [--faults SHARE] [--seed NUMBER]
 
 It writes its base URL as its first line. Then it answers each line that it reads: to `count` with the number of
-requests so far, to anything else with all of them as JSON, {prompt hash: [name of what was played, ...]}. It ends with
-its input. A share of the requests (0 to 1) gets a fault that `tests.scripted_endpoint` names, or a reply whose
-last verdict is not its first; which one depends on the seed, the prompt and how often it was asked.
+requests so far, to anything else with all of them as JSON: {prompt hash: [[name of what was played, moment of the
+answer or null], ...]}. It ends with its input. A share of the requests (0 to 1) gets a fault that
+`tests.scripted_endpoint` names, or a reply whose last verdict is not its first; which one depends on the seed, the
+prompt and how often it was asked.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import json
 import random
 import sys
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -57,7 +59,7 @@ class Player:
 
     def __init__(self, latency: float, faults: float, seed: int) -> None:
         self.latency, self.faults, self.seed = latency, faults, seed
-        self.played: defaultdict[str, list[str]] = defaultdict(list)
+        self.played: defaultdict[str, list[list[Any]]] = defaultdict(list)
         self._lock = threading.Lock()
 
     def __call__(self, request: Request) -> Play:
@@ -65,8 +67,11 @@ class Player:
         with self._lock:
             chance = random.Random(f"{self.seed} {prompt} {len(self.played[prompt])}")
             name = chance.choice(FAULTS) if chance.random() < self.faults else SOUND
-            self.played[prompt].append(name)
-        return replace(self._play(name, prompt), latency=self.latency)
+            entry: list[Any] = [name, None]
+            self.played[prompt].append(entry)
+        time.sleep(self.latency)
+        entry[1] = time.time()
+        return self._play(name, prompt)
 
     def _play(self, name: str, prompt: str) -> Play:
         known = NO_REPLY | NO_VERDICT

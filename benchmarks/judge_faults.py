@@ -9,8 +9,8 @@ own, ends them all, prints a table, and ends with exit code 1 if anything was lo
 
 kills    calls at an endpoint with a latency, while the worker is killed with -9 twenty times and the web server five
          times, at seeded moments. In the end there is one verdict for each call. A call whose verdict was stored before
-         a kill is never asked again; one that was under way at a kill may be, once for that kill, because nobody heard
-         its answer.
+         a kill is never asked again; one that was under way at a kill may be, once for that kill, because its answer
+         died with the worker.
 faults   calls at an endpoint that fails for a share of its requests in every way that the tests know. Every call ends
          with the value that the endpoint meant by its last reply, as unreadable, or as an error with a reason; and the
          run's page says the same numbers.
@@ -57,7 +57,7 @@ WORKER_KILLS, WEB_KILLS = 20, 5
 LAST_KILL = 0.9  # of the calls: so that there is work left after it
 SHARE_OF_FAULTS = 0.3
 LATENCY = {"kills": 0.2, "faults": 0.0, "outages": 0.2}  # seconds
-CONCURRENCY = {"kills": 16, "faults": 48, "outages": 16}
+CONCURRENCY = {"kills": 16, "faults": 48, "outages": 4}  # so few that calls are left after an outage
 TIME_OUT = 4  # seconds, of the judge
 OUTAGE = 60.0  # seconds without a broker
 STILL = 0.5  # seconds after a kill until nothing of the process can reach endpoint or database any more
@@ -259,10 +259,9 @@ class Endpoint:
         wait_for(lambda: self.count() >= number or unless(), f"{number:.0f} requests")
         return self.count() >= number
 
-    def played(self) -> dict[str, list[str]]:
-        """What was played to each prompt, by its hash."""
-        played: dict[str, list[str]] = self._asked("log")
-        return played
+    def played(self) -> dict[str, list[tuple[str, float | None]]]:
+        """What was played to each prompt, by its hash: of each request the name and when it was answered, if it was."""
+        return {prompt: [(name, at) for name, at in entries] for prompt, entries in self._asked("log").items()}
 
     def stop(self) -> None:
         self._popen.kill()
@@ -360,11 +359,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """How things stood right after a kill: calls with a stored verdict, calls under way, and how often each prompt had
-    been asked."""
+    """How things stood right after a kill: calls with a stored verdict, calls under way, those of them that had got an
+    answer when their worker died, and how often each prompt had been asked."""
 
     stored: set[int]
     under_way: set[int]
+    heard: set[int]
     asked: dict[str, int]
 
 
@@ -390,18 +390,19 @@ def kills(stage: Stage) -> bool:
                 break
             if name == "web":
                 stage.page(run)  # it serves, until now
+            killed_at = time.time()
             processes[name].kill()
             if name == "worker":
                 time.sleep(STILL)
-                snapshots.append(snapshot(run, endpoint))
+                snapshots.append(snapshot(run, endpoint, prompts, killed_at))
                 seen = endpoint.count()
             killed[name] += 1
             processes[name].start()
         wait_for_end(run)
         page = stage.page(run)
     asked = {prompt: len(played) for prompt, played in endpoint.played().items()}
-    again = [pk for kill in snapshots for pk in kill.stored if asked[prompts[pk]] > kill.asked[prompts[pk]]]
-    report.check(not again, f"{len(again)} calls were asked again after their verdict was stored")
+    paid_twice = [pk for kill in snapshots for pk in kill.stored if asked[prompts[pk]] > kill.asked[prompts[pk]]]
+    report.check(not paid_twice, f"{len(paid_twice)} calls were asked again after their verdict was stored")
     attempts = dict(run.calls.values_list("pk", "attempts"))
     allowed = Counter(pk for kill in snapshots for pk in kill.under_way)
     repeats = {pk: asked[prompt] - 1 for pk, prompt in prompts.items()}
@@ -411,19 +412,26 @@ def kills(stage: Stage) -> bool:
     report.check(not wrong, f"{wrong} verdicts are not what the endpoint said")
     report.check(f"{total:,} judged" in page, "the run's page says something else")
     report.check(killed.total() == len(marks), f"the run was over after {killed.total()} of {len(marks)} kills")
-    lost = sum(repeats.values())
-    note = f"{killed['worker']} workers and {killed['web']} web servers killed, {lost} answers died with them"
+    again, heard = sum(repeats.values()), sum(len(kill.heard) for kill in snapshots)
+    note = (
+        f"{killed['worker']} workers and {killed['web']} web servers killed; {again} calls under way were asked again, "
+    )
+    note += f"{heard} of them answered and not stored yet"
     return report.close(run, sum(asked.values()), note)
 
 
-def snapshot(run: Run, endpoint: Endpoint) -> Snapshot:
+def snapshot(run: Run, endpoint: Endpoint, prompts: dict[int, str], killed_at: float) -> Snapshot:
     from judging.models import Call
 
     states = dict(run.calls.values_list("pk", "state"))
+    under_way = {pk for pk, state in states.items() if state == Call.State.LEASED}
+    played = endpoint.played()
+    answers = {pk: [at for _, at in played.get(prompts[pk], [])] for pk in under_way}
     return Snapshot(
         stored={pk for pk, state in states.items() if state == Call.State.DONE},
-        under_way={pk for pk, state in states.items() if state == Call.State.LEASED},
-        asked={prompt: len(played) for prompt, played in endpoint.played().items()},
+        under_way=under_way,
+        heard={pk for pk, moments in answers.items() if moments and (moments[-1] or killed_at) < killed_at},
+        asked={prompt: len(entries) for prompt, entries in played.items()},
     )
 
 
@@ -438,7 +446,7 @@ def faults(stage: Stage) -> bool:
         wait_for_end(run)
         page, unreadable, failed = (stage.page(run, show) for show in ("all", "unreadable", "failed"))
     played = endpoint.played()
-    last = {pk: expected(played[prompt][-1], prompt) for pk, prompt in prompts.items()}
+    last = {pk: expected(played[prompt][-1][0], prompt) for pk, prompt in prompts.items()}
     invented = [pk for pk, state in run.verdicts.values_list("call", "state") if state != last[pk]]
     report.check(not invented, f"{len(invented)} verdicts are not what the endpoint said last")
     silent = run.calls.filter(state="failed", error="").count()
@@ -456,7 +464,7 @@ def faults(stage: Stage) -> bool:
     for name, shown in (("unparsed", unreadable), ("error", failed)):
         rows = shown.count('<th class="num" scope="row">')
         report.check(rows == min(ends[name], 50), f"the page lists {rows} of {ends[name]} {name} calls")
-    kinds = Counter(name for names in played.values() for name in names)
+    kinds = Counter(name for entries in played.values() for name, _ in entries)
     missing = set(FAULTS) - kinds.keys()
     report.check(not missing or stage.share < 1, f"never played: {sorted(missing)}")
     requests = sum(kinds.values())
@@ -477,6 +485,7 @@ def outages(stage: Stage) -> bool:
         endpoint.reach(total * 0.1)
         with broker_away(stage):
             time.sleep(OUTAGE)
+        report.check(endpoint.count() < total, "no call was left after the outage: the trial shows nothing")
         notes.append(f"broker away for {OUTAGE:.0f} s, next request {seconds_to_next(endpoint, total):.0f} s later")
         if stage.cluster is not None:
             endpoint.reach(total * 0.75)
