@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -115,8 +118,14 @@ def _voice(round: Round | None, facet: Facet, replies: Replies) -> Voice:
         if values:
             said[unit] = values
         if not values or verdict_of(facet, values) is None:
-            gaps[unit] = outcome(repeats, scored=scored)[1]
+            gaps[unit] = _gap(tuple(repeats), scored)
     return Voice(facet, said, _domain(round, facet, said.values()), gaps)
+
+
+@lru_cache(maxsize=4096)
+def _gap(repeats: tuple[Reply, ...], scored: bool) -> str:
+    """Why repeats come to no value. Few differ, and a run may have a hundred thousand."""
+    return outcome(repeats, scored=scored)[1]
 
 
 def _preferences(judged: Iterable[pairs.Judged]) -> Voice:
@@ -283,25 +292,40 @@ class Section:
 
 def sections_of(run: Run, round: Round | None) -> list[Section]:
     """A run on every facet that it labels, beside the people of a round; from the cache while nothing has moved."""
-    return remembered("sections", run, round, lambda: _sections(run, round))
+    return remembered("sections", [run, round] if round else [run], lambda: _sections(run, round))
 
 
-def remembered(what: str, run: Run, beside: Round | Run | None, make: Callable[[], T]) -> T:
-    """What `make` made of the labels of a run and of those beside it, once for as long as none of them changes.
+def remembered(what: str, sides: Sequence[Round | Run], make: Callable[[], T]) -> T:
+    """What `make` made of the labels of these rounds and runs, once for as long as none of them changes.
 
     The ledger of a round is raised by everything that its people say, and each verdict that is stored, or read again,
     has an id of its own. A round without a ledger is read anew each time.
     """
-    sides = [_state_of(side) for side in (run, beside) if side is not None]
-    if None in sides:
-        return make()
-    state = repr((settings.VERSION, get_language(), what, sides))
+    states = [_state_of(side) for side in sides]
+    if None in states:
+        with _collector_at_rest():
+            return make()
+    state = repr((settings.VERSION, get_language(), what, states))
     key = f"beside:{hashlib.sha256(state.encode()).hexdigest()}"
     found: T | None = cache.get(key)
     if found is None:
-        found = make()
+        with _collector_at_rest():
+            found = make()
         cache.set(key, found, CACHE_SECONDS)
     return found
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Labels are hundreds of thousands of small objects that all live until the figures are made. The collector of
+    cycles would walk over them again and again and find nothing, which is half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _state_of(side: Round | Run) -> object | None:
@@ -421,27 +445,33 @@ def runs_on(round: Round) -> list[Run]:
 
 
 def benches_of(round: Round, runs: Sequence[Run]) -> list[Bench]:
-    """These runs beside each other on every facet that one of them labels."""
-    voices = [(run, voices_beside(run, round)) for run in runs]
+    """These runs beside each other on every facet that one of them labels; from the cache while nothing has moved."""
+    made = remembered("benches", [round, *runs], lambda: _benches(round, runs))
+    return [replace(bench, runs=[runs[place] for place in places]) for places, bench in made]
+
+
+def _benches(round: Round, runs: Sequence[Run]) -> list[tuple[list[int], Bench]]:
+    """Benches without their runs, whose names may change, and the places of those among all runs."""
+    voices = [voices_beside(run, round) for run in runs]
     benches = []
     for facet in YIELDS.values():
-        heard = [(run, said[facet]) for run, said in voices if facet in said]
-        if not heard:
+        places = [place for place, said in enumerate(voices) if facet in said]
+        if not places:
             continue
         crowd = crowd_of(round, facet)
-        spoken = [voice for _run, voice in heard]
-        places = [(one, other) for other in range(len(heard)) for one in range(other)]
+        heard = [voices[place][facet] for place in places]
         several = len(heard) > 1
-        benches.append(
-            Bench(
-                facet,
-                [run for run, _voice in heard],
-                among_judges(spoken) if several else [],
-                {(one, other): pair_of(spoken[one], spoken[other]) for one, other in places},
-                [compare(voice, crowd) for voice in spoken],
-                compare(panel_of_judges(spoken), crowd) if several else None,
-            )
+        bench = Bench(
+            facet=facet,
+            runs=[],
+            lines=among_judges(heard) if several else [],
+            pairs={
+                (one, other): pair_of(heard[one], heard[other]) for other in range(len(heard)) for one in range(other)
+            },
+            with_people=[compare(voice, crowd) for voice in heard],
+            panel=compare(panel_of_judges(heard), crowd) if several else None,
         )
+        benches.append((places, bench))
     return benches
 
 

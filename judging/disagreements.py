@@ -100,7 +100,7 @@ class Listed:
             found = of_cell(_between(run, facet, counterpart), said, judged)
             return len(found), found[:MOST_LISTED]
 
-        return cls(facet, run, counterpart, *remembered(f"{facet} {said} {judged}", run, counterpart, make))
+        return cls(facet, run, counterpart, *remembered(f"{facet} {said} {judged}", [run, counterpart], make))
 
     def shown(self, found: Sequence[Difference]) -> list[Shown]:
         """A few of the differences with their texts and verdicts. At most six queries, whatever their number."""
