@@ -37,7 +37,8 @@ class ChecklistThenScore(Protocol):
         return whole_checklist(unit, repeats)
 
     def values(self, call: Call, setup: Setup) -> dict[str, str]:
-        return {**whole_values(call, setup), "checklist": numbered(questions_of(call))}
+        questions = questions_of(call)
+        return {**whole_values(call, setup), "checklist": numbered(questions), "count": str(len(questions))}
 
     def schema(self, call: Call, setup: Setup) -> dict[str, Any]:
         return schemas.properties(

@@ -35,7 +35,8 @@ class TickBatch(Protocol):
         return whole_checklist(unit, repeats)
 
     def values(self, call: Call, setup: Setup) -> dict[str, str]:
-        return {**whole_values(call, setup), "checklist": numbered(questions_of(call))}
+        questions = questions_of(call)
+        return {**whole_values(call, setup), "checklist": numbered(questions), "count": str(len(questions))}
 
     def schema(self, call: Call, setup: Setup) -> dict[str, Any]:
         return schemas.properties(answers=schemas.numbered_answers(len(questions_of(call)), "YES", "NO"))

@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 
 from annotate.models import Checklist, Dimension, Item, Question, Response, Round
 from annotate.models.project import Scale
+from judging import runs
 from judging.generators import POLICIES
 from judging.models import Call, Verdict
 from judging.prompts import FOLDER, fences, template
 from judging.protocols import PROTOCOLS, Setup, Unit
+from tests import build
 from tests.judging.injections import INJECTIONS
+from tests.judging.working import work_to_end
+from tests.scripted_endpoint import ScriptedEndpoint
 
 FENCE_LINE = re.compile(r"^@@@ [A-Z ]+ (?:STARTS|ENDS) @@@$", re.MULTILINE)
 
@@ -353,14 +357,30 @@ def test_a_call_without_a_reply_has_an_outcome_for_all_that_it_asked(name: str, 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", BATCHES)
 def test_a_batch_is_planned_as_one_call_for_each_repeat(name: str) -> None:
-    from tests import build
-
     item = build.item(build.project(), systems=("Aster",))
     checklist = build.checklist(item, "Is it short?", "Is it true?")
     planned = list(PROTOCOLS[name].plan(Unit(item, item.responses.get(), checklist), 3))
     assert [(call.checklist, call.question, call.repeat) for call in planned] == [
         (checklist, None, n) for n in (1, 2, 3)
     ]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("schema", [True, False])
+def test_a_run_asks_for_json_where_the_endpoint_takes_it_and_reads_words_where_they_come(schema: bool) -> None:
+    project = build.project()
+    for name in ("moss", "fern"):
+        build.checklist(build.item(project, name, systems=("Aster",)), "Is it short?", "Is it true?")
+    said = '{"answers": {"1": "YES", "2": "N/A"}, "score": 4}'
+    with ScriptedEndpoint(said, "1. NO\n2. YES\nScore: 2") as endpoint:
+        judge = build.judge(project, endpoint.base_url, concurrency=1, abilities={"schema": schema})
+        run = work_to_end(runs.plan_judging(project, judge, "checklist_then_score"))
+
+    verdicts = run.verdicts.order_by("call__position", "pk")
+    read = [(verdict.state, verdict.score) for verdict in verdicts]
+    assert read == [("yes", None), ("na", None), ("score", 4), ("no", None), ("yes", None), ("score", 2)]
+    assert ["response_format" in request.body for request in endpoint.requests] == [schema, schema]
+    assert len(endpoint.requests) == 2
 
 
 def test_no_prompt_names_the_system() -> None:
@@ -370,8 +390,6 @@ def test_no_prompt_names_the_system() -> None:
 
 @pytest.mark.django_db
 def test_plans_name_unit_question_and_repeat() -> None:
-    from tests import build
-
     item = build.item(build.project(), systems=("Aster",))
     checklist: Checklist = build.checklist(item, "Is it short?", "Is it true?")
     response = item.responses.get()
