@@ -268,28 +268,31 @@ def _answer_measures(
     most = max(len(repeats) for one in said.values() for repeats in one.answers.values())
     if most > 1:
         about = _("The same, of one answer for each question: that of most of its repeats.")
-        column = Column("pass_rate_majority", _("Pass rate, maj@%(k)d") % {"k": most}, about=about, is_share=True)
-        found.append(_rate_measure(column, {response: one.by_majority() for response, one in said.items()}, missing))
+        of = f", maj@{most}"
+        column = Column("pass_rate_majority", _("Pass rate%(of)s") % {"of": of}, about=about, is_share=True)
+        votes = {response: one.by_majority() for response, one in said.items()}
+        found.append(_rate_measure(column, votes, missing, of=of))
     for dimension in _named(dimensions, {one.dimension for one in asked.values()}):
         questions = {question for question, one in asked.items() if one.dimension == dimension.pk}
         column = Column(f"pass_rate_{dimension.name}", dimension.name, is_share=True)
         part = {response: one.pooled(questions) for response, one in said.items()}
-        found.append(_rate_measure(column, part, missing, micro=False))
+        found.append(_rate_measure(column, part, missing, of=None))
     return found
 
 
 def _rate_measure(
-    column: Column, answers: Mapping[int, Sequence[AnswerState]], missing: MissingPolicy, *, micro: bool = True
+    column: Column, answers: Mapping[int, Sequence[AnswerState]], missing: MissingPolicy, *, of: str | None = ""
 ) -> Measure:
-    """A column of pass rates, with their mean over responses (macro) and, where wanted, over all questions (micro)."""
+    """A column of pass rates, with their mean over responses (macro) and the rate over all questions (micro). `of` says
+    in both headings which answers they are about; where it is None, the mean has the title of the column and is all."""
 
     def means(responses: Sequence[int]) -> list[Mean]:
         rates = pass_rates([answers[response] for response in responses], missing)
-        if not micro:
+        if of is None:
             return [Mean(column.title, True, rates.macro)]
         return [
-            Mean(_("%(score)s, mean of responses (macro)") % {"score": column.title}, True, rates.macro),
-            Mean(_("%(score)s, DRFR of all questions (micro)") % {"score": column.title}, True, rates.micro),
+            Mean(_("Mean pass rate%(of)s (macro)") % {"of": of}, True, rates.macro),
+            Mean(_("DRFR%(of)s (micro)") % {"of": of}, True, rates.micro),
         ]
 
     return Measure(column, lambda response: pass_rate(answers[response], missing).value, means)

@@ -83,7 +83,9 @@ def dimension(request: MemberRequest, project: Project, pk: int) -> HttpResponse
         "dimension": found,
         "checklist": shown,
         "form": form,
-        "versions": found.checklists.select_related("created_by", "parent").annotate(n_questions=Count("questions")),
+        "versions": found.checklists.select_related("created_by", "parent")
+        .annotate(n_questions=Count("questions"))
+        .order_by("-version"),
         "curates": _curates(request),
     }
     return render(request, "annotate/dimensions/dimension.html", context)

@@ -205,8 +205,9 @@ def test_the_question_comes_last_after_what_the_calls_share() -> None:
 # --- runs -------------------------------------------------------------------------------------------------------------
 
 
-def planned(project: Project, endpoint: ScriptedEndpoint, **judge: Any) -> Run:
-    build.checklist(build.item(project, systems=("Aster",)), "Is it short?", "Is it true?")
+def planned(project: Project, endpoint: ScriptedEndpoint, questions: int = 2, **judge: Any) -> Run:
+    item = build.item(project, systems=("Aster",))
+    build.checklist(item, *(f"Is it so, by question {number}?" for number in range(questions)))
     asked = build.judge(project, endpoint.base_url, temperature=0.7, max_tokens=300, **judge)
     return runs.plan_judging(project, asked, "rocketeval", build.round(project, Round.Kind.CHECK_THEN_SCORE))
 
@@ -259,7 +260,7 @@ def test_a_first_token_without_text_is_read_by_its_alternatives(project: Project
 )
 def test_a_run_without_probabilities_pauses_and_says_so(project: Project, script: Play, sentence: str) -> None:
     with ScriptedEndpoint(script) as endpoint:
-        run = worked(planned(project, endpoint))
+        run = worked(planned(project, endpoint, questions=6))
     assert run.state == Run.State.PAUSED
     assert sentence in run.pause_reason
     assert not Verdict.objects.filter(run=run).exists()

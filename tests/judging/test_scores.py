@@ -129,8 +129,8 @@ def mean(scores: Scores, system: str, title: str) -> Figure:
     return found
 
 
-MACRO = "Pass rate, mean of responses (macro)"
-MICRO = "Pass rate, DRFR of all questions (micro)"
+MACRO = "Mean pass rate (macro)"
+MICRO = "DRFR (micro)"
 
 
 def test_pass_rates_micro_and_macro_by_hand(garden: Garden) -> None:
@@ -316,7 +316,7 @@ def test_the_page_shows_systems_and_responses(garden: Garden, client: Client, bo
     page = client.get(f"/projects/garden/runs/{run.pk}/scores/").text
     assert "All systems" in page
     assert "66.7 %" in page
-    assert "DRFR of all questions (micro)" in page
+    assert "DRFR (micro)" in page
     assert "not finished" in page
     assert "2 missing answers were left out." in page
     assert (
