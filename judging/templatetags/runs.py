@@ -94,6 +94,17 @@ def turned_back(verdict: Verdict) -> str:
     return gettext("%(system)s is better") % {"system": better.system}
 
 
+@register.simple_tag
+def asked_as_a_whole(run: Run, call: Call) -> str:
+    """What a call asks that is about no one question or dimension."""
+    method = PROTOCOLS.get(run.method)
+    if call.follows_id:
+        return gettext("the better one, once more")
+    if method and call.checklist_id and "answers" in method.yields:
+        return gettext("all questions")
+    return gettext("the pair") if call.other_id else gettext("the response")
+
+
 @register.filter
 def items_in_words(run: Run) -> str:
     """Of which items a run without a round is: "3 items, category letters"."""

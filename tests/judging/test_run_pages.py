@@ -341,7 +341,10 @@ def test_a_run_that_spent_its_limit_goes_on_with_a_higher_one(page: Client, roun
     call(run, Response.objects.earliest("pk"), input_tokens=1_000_000)
     call(run, Response.objects.earliest("pk"), state="planned")
 
-    assert "Set the limit and resume" in page.get(address(run)).text
+    text = page.get(address(run)).text
+    assert "The run may spend 1 USD." in text
+    assert text.count("Set the limit and resume") == 1
+    assert 'name="spending_cap" value="1"' in text
     assert "raise the limit first" in page.post(address(run), {"action": "resume"}, follow=True).text
     refused = page.post(address(run), {"action": "limit", "spending_cap": "0.5"}, follow=True)
     assert "The run has spent $1.0000 already" in refused.text
@@ -372,6 +375,21 @@ def test_the_unreadable_are_counted_among_the_judged(page: Client, round: Round,
     verdict(run, response, "unparsed", question=second)
 
     assert "2 judged (1 of them unreadable)" in page.get(address(run)).text
+
+
+@pytest.mark.parametrize(
+    ("method", "asked"),
+    [("tick_batch", "all questions"), ("check_then_score", "the response"), ("pairwise_checklist", "all questions")],
+)
+def test_a_call_about_no_one_question_says_what_it_asks(
+    page: Client, project: Project, judge: Judge, checklist: Checklist, method: str, asked: str
+) -> None:
+    start(page, choice(judge, None, protocol=method))
+
+    text = page.get(address(Run.objects.get())).text
+
+    assert f'<td class="text">{asked}</td>' in text
+    assert ("Briar / Aster" in text) == (method == "pairwise_checklist")
 
 
 def test_calls_that_were_answered_before_are_counted(page: Client, round: Round) -> None:
