@@ -9,12 +9,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from judging.reading.words import fold
+from judging.reading.words import NO, YES, fold
 
 LEAST_MASS = 0.1  # of the probability mass: where yes and no hold less together, the token says neither
-
-YES = frozenset({"yes", "はい"})
-NO = frozenset({"no", "いいえ"})
 
 # What tokenisers write for a space or a line break before a word, where an endpoint hands on their raw tokens.
 _MARKS = str.maketrans({"\u0120": " ", "\u2581": " ", "\u010a": "\n"})
