@@ -50,8 +50,10 @@ def numbered(reply: str, questions: Sequence[str], *, na: bool = False, cut_off:
     questions. Of a reply that was cut off the last line is left out, because it may lack its end.
     """
     text = spelled_out(reply, _said)
-    lost = text.rpartition("\n")[2].strip() if cut_off else ""
-    text = text.removesuffix(lost) if lost else text
+    lost = False
+    if cut_off:
+        whole, _, last = text.rpartition("\n")
+        text, lost = f"{whole}\n", bool(last.strip())
     words = _numbered(_RUN_ON.sub(lambda match: match[0] + "\n", text), [fold(question) for question in questions])
     values = {number: VALUES.get(word) for number, word in words.items()}
     if not values and not lost:

@@ -324,6 +324,7 @@ def test_one_question_needs_no_number(reply: str, answer: str | None) -> None:
     [
         ("1. YES\n2. NO\n3. N", [YES, NO, None]),
         ("1. YES\n2. NO", [YES, None, None]),  # may have gone on: NOT APPLICABLE
+        ("1. YES\n2. NO \t", [YES, None, None]),
         ("1. YES\n2. NO\n", [YES, NO, None]),
         ("YES\nNO\nYES\nN", [None, None, None]),  # there were more than three
         ('{"answers": {"1": "YES", "2": "NO", "3": "YES"}}', [YES, NO, YES]),
