@@ -214,7 +214,7 @@ def add_repeats(run: Run, more: int) -> int:
     """Ask everything that a judging run asked `more` times again, under the repeat numbers that follow; returns the
     number of calls. A finished run goes on with them. Raises PlanError."""
     with transaction.atomic():
-        held = Run.objects.select_for_update().select_related("project", "round").get(pk=run.pk)
+        held = Run.objects.select_for_update(of=("self",)).select_related("project", "round").get(pk=run.pk)
         _check_repeatable(held, more)
         turns = PROTOCOLS[held.method].turns
         last = held.calls.aggregate(last=Max("position"))["last"] or 0
