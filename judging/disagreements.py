@@ -10,7 +10,8 @@ from typing import NamedTuple
 from annotate.models import Item, Question, Response, Round
 from judging.agreement import Value
 from judging.agreement.labels import shown as written
-from judging.beside import crowd_of, facing, remembered, voices_beside, voices_of
+from judging.beside import remembered
+from judging.hearing import crowd_of, facing, voices_beside, voices_of
 from judging.labels import PREFERENCE, QUESTIONS, Facet
 from judging.models import Run, Verdict
 from judging.voices import Crowd, Unit, Voice, consensus_of, mean_of

@@ -15,6 +15,7 @@ from annotate.exporting.streams import download
 from annotate.models import Project, Round, User
 from judging import beside, disagreements
 from judging.beside import Section
+from judging.hearing import facets_between
 from judging.models import Run
 
 UNITS_A_PAGE = 10
@@ -60,7 +61,7 @@ def run_disagreements(request: MemberRequest, project: Project, pk: int) -> Http
     named = request.GET.get("beside", "")
     other = _run(project, int(named)) if named.isascii() and named.isdecimal() and len(named) < 18 else None
     counterpart = other or round
-    facets = beside.facets_between(run, counterpart)
+    facets = facets_between(run, counterpart)
     facet = next((facet for facet in facets if facet.kind == request.GET.get("facet")), next(iter(facets), None))
     cell = request.GET.get("said", ""), request.GET.get("judged", "")
     listed = disagreements.Listed.of(run, facet, counterpart, *cell) if facet and counterpart else None

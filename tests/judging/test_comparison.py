@@ -510,6 +510,8 @@ def test_scores_of_single_responses_stand_beside_people_who_compare_pairs(
 
     text = page.get(where(run)).text
     assert "Preferences that follow from its scores" in text
+    assert "The people of this round said nothing about these units" in text  # of its scores
+    assert "not defined" not in text.split("Preferences that follow")[0]
     assert f"facet=preference&amp;people={made.pk}&amp;said=win&amp;judged=loss" in text
     text = page.get(f"{where(run, 'disagreements')}?facet=preference&said=win&judged=loss").text
     assert "1 unit, the largest" in text
