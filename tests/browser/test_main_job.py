@@ -133,7 +133,7 @@ def label(page: Page, round: Round, scores: list[int]) -> None:
 def judge(page: Page, round: Round) -> None:
     page.goto(f"/projects/garden/rounds/{round.pk}/")
     page.get_by_role("link", name="Let a judge label it").first.click()
-    page.get_by_label(re.compile("TICK")).check()
+    page.get_by_label("TICK: one call per question").check()
     page.get_by_role("button", name="See what it would send").click()
     expect(page.get_by_text("This will send 8 calls to Oracle")).to_be_visible()
     page.get_by_role("button", name="Start the run").click()
