@@ -14,7 +14,8 @@ kills    calls at an endpoint with a latency, while the worker is killed with -9
 faults   calls at an endpoint that fails for a share of its requests in every way that the tests know. Every call ends
          with the value that the endpoint meant by its last reply, as unreadable, or as an error with a reason; and the
          run's page says the same numbers.
-outages  a run during which the broker is away for a minute and the database is started again: it ends by itself.
+outages  a run during which the broker is away for a minute and the database is started again: it ends by itself. On
+         SQLite the broker is a folder; a worker that loses it ends, and is started again as `make demo` does.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -141,8 +143,10 @@ class Stage:
         return urlsplit(server)._replace(path=f"/{name}").geturl()
 
     @contextmanager
-    def running(self, *names: str) -> Iterator[dict[str, Process]]:
-        """These processes, from now on: "web", "worker", "beat"."""
+    def running(self, *names: str, again: bool = False) -> Iterator[dict[str, Process]]:
+        """These processes, from now on: "web", "worker", "beat". With `again` they are started again when they end."""
+        from judging.management.commands import demo
+
         python = sys.executable
         celery = [python, "-m", "celery", "-A", "config", "--quiet"]
         web = ["--bind", f"127.0.0.1:{self.port}", "--worker-class", "gthread", "--threads", "8"]
@@ -151,6 +155,8 @@ class Stage:
             "worker": [*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle"],
             "beat": [*celery, "beat", "--loglevel", "ERROR"],
         }
+        if again:
+            commands = {name: ["sh", "-c", demo.again(shlex.join(command))] for name, command in commands.items()}
         started = {name: Process(commands[name], self.folder / f"{name}.log") for name in names}
         try:
             yield started
@@ -481,7 +487,8 @@ def outages(stage: Stage) -> bool:
     run = stage.planned("outages", endpoint.base_url)
     prompts, total = prompts_of(run), stage.calls("outages")
     notes = []
-    with stage.running("worker", "beat") as processes:
+    # Without a server behind it, a broker that goes away ends the worker, which its supervisor starts again.
+    with stage.running("worker", "beat", again=stage.redis is None) as processes:
         endpoint.reach(total * 0.1)
         with broker_away(stage):
             time.sleep(OUTAGE)
@@ -518,9 +525,9 @@ def broker_away(stage: Stage) -> Iterator[None]:
         return
     folder = stage.folder / "broker"
     away = folder.rename(folder.with_name("broker away"))
+    folder.touch()  # a file, so that nobody begins a new folder
     yield
-    if folder.exists():
-        shutil.rmtree(folder)  # somebody began a new one
+    folder.unlink()
     away.rename(folder)
 
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
+from django.db import OperationalError, connection
 from django.db.models import Q
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotate.models import Checklist, Project, User
+from config.celery import app
 from judging import runs, work
 from judging.generators import POLICIES
 from judging.methods import method_of
 from judging.models import Call, Judge, Run, Verdict
 from judging.protocols import PROTOCOLS, Protocol
 from judging.protocols.rocketeval import NO_PROBABILITIES
+from judging.tasks import work_run
 from tests import build
 from tests.judging import answering
-from tests.judging.working import states, work_to_end
+from tests.judging.working import FakeTime, states, work_to_end
 from tests.scripted_endpoint import NO_REPLY, NO_VERDICT, Play, Request, ScriptedEndpoint
 
 ATTEMPTS = 2
@@ -228,3 +232,54 @@ def test_no_reply_whatsoever_becomes_more_or_other_verdicts_than_were_asked_for(
         assert outcome.state in Verdict.State.values
         assert outcome.score is None or outcome.score in scores
         assert bool(outcome.choice) == (outcome.state == Verdict.State.PREFERENCE)
+
+
+# --- what stands around the endpoint ----------------------------------------------------------------------------------
+
+
+@pytest.mark.xfail(reason="the worker closes the connection of another thread", strict=False)
+@pytest.mark.django_db(transaction=True)
+def test_answers_are_kept_while_the_database_is_away(
+    project: Project, judge: Judge, endpoint: ScriptedEndpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    protocol = PROTOCOLS["direct"]
+    for _ in range(5):
+        answering.unit(project, protocol)
+    endpoint.play(lambda request: answering.reply(protocol, request.messages, favourable=True))
+    run = runs.plan_judging(project, judge, protocol.name)
+    time = FakeTime()
+
+    def away(execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        """From the first answer on, until the worker has waited three times."""
+        if endpoint.requests and len(time.slept) < 3:
+            raise OperationalError("the server closed the connection unexpectedly")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(away):
+        work.work(run.pk, time.clock)
+    run.refresh_from_db()
+    assert len(time.slept) >= 3
+    assert "waits for the database" in caplog.text
+    assert (run.state, states(run)) == (Run.State.FINISHED, {"score": 5})
+    assert len(endpoint.requests) == 5
+
+
+def test_a_broker_that_is_away_stops_nothing(
+    project: Project,
+    judge: Judge,
+    endpoint: ScriptedEndpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    with ScriptedEndpoint() as gone:
+        address = gone.base_url.replace("http", "redis").replace("v1", "0")
+    dead = app.connection_for_write(address)
+    ring: Any = work_run.apply_async
+    monkeypatch.setattr(work_run, "apply_async", partial(ring, connection=dead))
+    protocol = PROTOCOLS["direct"]
+    answering.unit(project, protocol)
+    endpoint.play(lambda request: answering.reply(protocol, request.messages, favourable=True))
+    with django_capture_on_commit_callbacks(execute=True):
+        run = runs.plan_judging(project, judge, protocol.name)
+        work.sweep()
+    assert states(work_to_end(run)) == {"score": 1}
