@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -31,10 +31,12 @@ SCHEMA = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a test found out about a judge."""
+    """One thing that a test found out about a judge, or (`ok` is None) that stayed open; and what it is about, "" where
+    the judge did not answer."""
 
-    ok: bool
+    ok: bool | None
     text: str
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,16 @@ async def _probe(judge: Judge) -> Probed:
     except CallFailed as failure:
         return Probed([Finding(False, failure.reason)])
     answered = Finding(True, f"The model answered in {reply.latency_ms / 1000:.1f} s: “{reply.text.strip()[:SHOWN]}”")
+    findings = {
+        "Answer": answered,
+        "JSON by a schema": by_schema,
+        "Token probabilities": probabilities,
+        "Usage figures": _usage(reply),
+    }
     counts = bool(reply.input_tokens and reply.output_tokens)
     known = {"schema": schema, "alternatives": alternatives, "usage": counts}
     return Probed(
-        [answered, by_schema, probabilities, _usage(reply)],
+        [replace(finding, about=about) for about, finding in findings.items()],
         {name: value for name, value in known.items() if value is not None},
     )
 
@@ -83,7 +91,7 @@ async def _schema(endpoint: Endpoint, sent: dict[str, Any], *, weak: bool) -> tu
         reply = await ask(endpoint, QUESTION, {**sent, "response_format": wanted})
     except CallFailed as failure:
         if failure.retryable:
-            return None, Finding(False, f"Whether replies can keep to a JSON schema stayed open. {failure.reason}")
+            return None, Finding(None, f"Whether replies can keep to a JSON schema stayed open. {failure.reason}")
         return False, Finding(False, "It does not take JSON schemas: replies are read from their text.")
     if _obeys(reply.text) and weak:
         return False, Finding(True, "Its replies keep to a JSON schema, but are better read from their text.")
@@ -114,7 +122,7 @@ async def _alternatives(endpoint: Endpoint, sent: dict[str, Any]) -> tuple[int |
             reply = await ask(endpoint, QUESTION, {**wanted, "top_logprobs": most})
         except CallFailed as failure:
             if failure.retryable:
-                return None, Finding(False, f"Whether it gives token probabilities stayed open. {failure.reason}")
+                return None, Finding(None, f"Whether it gives token probabilities stayed open. {failure.reason}")
             continue
         number = min(len(reply.alternatives[0]), MOST_ALTERNATIVES) if reply.alternatives else 0
         break

@@ -11,9 +11,9 @@ from django.utils import timezone
 from judging.models import Judge
 from judging.probing import probe
 
-# A worker that is alive takes a test at once and is done within a minute (`judging.probing`); after this long the page
-# says that none seems to be there.
-PATIENCE = datetime.timedelta(seconds=90)
+# A worker that is busy with a run takes a test within half a minute, and is done within another (`judging.probing`);
+# after this long the page says that none seems to be there.
+PATIENCE = datetime.timedelta(seconds=120)
 EXPIRES = 10 * 60  # seconds after which nobody waits for the findings any more
 
 

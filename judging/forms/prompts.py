@@ -28,10 +28,10 @@ class PromptForm(forms.Form):
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, project: Project, name: str, source: str, seen: str = "", **kwargs: Any) -> None:
+    def __init__(self, data: Any = None, *, project: Project, name: str, source: str, seen: str = "") -> None:
         self.name = name
         self.used = Prompt.objects.of(project, name)
-        super().__init__(*args, initial={"source": source, "seen": seen or self.used.version}, **kwargs)
+        super().__init__(data, initial={"source": source, "seen": seen or self.used.version})
         if self.used.follow_up:
             self.fields["source"].help_text += " What follows [follow-up] is said after a reply that decides nothing."
         self.fields["source"].widget.attrs["rows"] = min(MOST_ROWS, max(FEWEST_ROWS, source.count("\n") + 3))

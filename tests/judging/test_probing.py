@@ -55,6 +55,7 @@ def test_an_able_endpoint_is_asked_three_questions(project: Project) -> None:
 
     assert found.abilities == {"schema": True, "alternatives": 20, "usage": True}
     assert [finding.ok for finding in found.findings] == [True, True, True, True]
+    assert all(finding.about for finding in found.findings)
     assert "“Yes.”" in found.findings[0].text
     assert all(finding.text[-1] in ".”" for finding in found.findings)
     plain, by_schema, token = (request.body for request in endpoint.requests)
@@ -152,7 +153,7 @@ def test_a_passing_fault_leaves_an_ability_open(project: Project, name: str, abi
     found = probed(project, instead(name, scripted_endpoint.TOO_MANY))
 
     assert ability not in found.abilities
-    assert not found.findings[place].ok
+    assert found.findings[place].ok is None
     assert "stayed open. The endpoint asks for fewer calls" in found.findings[place].text
 
 

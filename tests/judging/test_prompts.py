@@ -91,8 +91,8 @@ def test_the_preview_is_filled_in_for_the_chosen_response(researcher: Client, pr
 
     assert (chosen.item, chosen.response) == (lily, response)
     assert response.text in chosen.messages[-1]["content"]
-    assert researcher.get(DIRECT, {"item": item.pk, "external_id": "lily-2"}).context["preview"].item == lily
-    assert researcher.get(DIRECT, {"item": lily.pk, "response": "x"}).context["preview"].response.system == "Aster"
+    assert researcher.get(f"{DIRECT}?item={item.pk}&external_id=lily-2").context["preview"].item == lily
+    assert researcher.get(f"{DIRECT}?item={lily.pk}&response=x").context["preview"].response.system == "Aster"
 
 
 def test_an_item_beyond_those_offered_is_found_by_its_external_id(researcher: Client, project: Project) -> None:
