@@ -3,10 +3,12 @@ everything it said is kept and that nothing it did not say became a value."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from annotate.models import Checklist, Item, Project, Round
-from judging import local_model, pairs, reading, runs, work
+from judging import demo, local_model, pairs, reading, runs, work
 from judging.models import Call, Judge, Run
 from judging.probing import probe
 from judging.prompts import template
@@ -110,6 +112,32 @@ def test_it_answers_checklists_question_by_question(project: Project, judge: Jud
     # The questions of one response share their prompt up to the question, and the server evaluates that part once.
     assert run.usage()["cached"] > run.usage()["input"] / 2
     say(f"\ntick: {readable} of 12 replies readable; {run.usage()}")
+
+
+@pytest.mark.parametrize("schema", [False, True], ids=["words", "json"])
+def test_it_answers_a_whole_checklist_at_once(project: Project, judge: Judge, items: list[Item], schema: bool) -> None:
+    judge.abilities = {"schema": schema}
+    judge.save()
+    texts = ["Does the response follow the instruction?", "Is the response polite?", "Is it a poem?"]
+    for item in items[:2]:
+        build.checklist(item, *texts)
+    run = work_to_end(runs.plan_judging(project, judge, "tick_batch"))
+    assert run.state == Run.State.FINISHED
+    assert run.calls.count() == 2
+    assert run.verdicts.count() == 6
+    for call in run.calls.select_related("item"):
+        assert_everything_is_kept(call)
+        assert ("response_format" in call.parameters) is schema
+        if schema:  # the server keeps the model to it
+            answers = json.loads(call.reply)["answers"]
+            assert list(answers) == ["1", "2", "3"]
+            expected: list[str | None] = [answers[number].lower() for number in answers]
+        else:
+            expected = reading.numbered(call.reply, texts, cut_off=call.finish_reason == "length")
+        states = call.verdicts.order_by("question__position").values_list("state", flat=True)
+        assert list(states) == [answer or "unparsed" for answer in expected]
+        say(f"\ntick_batch: {call.reply!r} is {list(states)}")
+    assert run.verdicts.exclude(state="unparsed").count() >= 3, [call.reply for call in run.calls.all()]
 
 
 def test_it_scores_on_the_rounds_scale(project: Project, judge: Judge, items: list[Item]) -> None:
