@@ -651,7 +651,7 @@ def test_pages_show_the_order_the_choice_and_the_system_that_was_preferred(page:
     listed = page.get(run).content.decode()
     assert "Aster / Briar" in listed
     assert "Briar / Aster" in listed
-    assert "the whole, once more" in listed
+    assert "the better one, once more" in listed
     second_turn = page.get(f"{run}calls/2/").content.decode()
     assert "Aster / Briar" in second_turn
     assert "The second shown" in second_turn
