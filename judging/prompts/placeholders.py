@@ -19,6 +19,7 @@ MEANINGS: dict[str, str] = {
     "checklist": "the questions of the checklist, numbered, one a line",
     "question": "the one question that this call asks",
     "dimension": "name and definition of the dimension",
+    "=count": "how many questions the checklist has",
     "=scale": "the scores of the scale with their anchors, one a line, the highest first",
     "=lowest": "the lowest score of the scale",
     "=highest": "the highest score of the scale",
