@@ -15,7 +15,7 @@ _BEFORE = rf"{_NAME}?{MARKUP_INLINE}#?"
 _NUMBER = rf"{_BEFORE}(?P<number>\d{{1,3}})(?!\d)(?:番目?|つ目)?"
 # "1.", "Q1:", "(1)", "| 1 |", "問1：", or a number and then the answer; not "1.5" and not "2-3 sentences".
 _ITEM = re.compile(
-    rf"^{MARKUP_INLINE}(?:[-+•・|]{MARKUP_INLINE})?(?:{VERDICT_MARK}s?{MARKUP_INLINE}:{MARKUP_INLINE})?{_NUMBER}"
+    rf"^{MARKUP_INLINE}(?:(?:[-+•・|]|#{{1,6}}){MARKUP_INLINE})?(?:{VERDICT_MARK}s?{MARKUP_INLINE}:{MARKUP_INLINE})?{_NUMBER}"
     rf"{MARKUP_INLINE}(?:(?:[.:)\]】|=>、。・—–-]|->)(?!\s?\d)|(?={ANSWER}))",
     re.M,
 )
@@ -26,7 +26,8 @@ _RUN_ON = re.compile(
 )
 _BECAUSE = r"(?:because|since|as|it|the)\b"
 _LEADING = re.compile(
-    rf"{MARKUP_INLINE}[-—–:|]?{MARKUP_INLINE}{ALONE}{MARKUP_INLINE}(?:[,.:;!|。、(—–-]|$|{_BECAUSE})(?![ \t]{{0,3}}\d)"
+    rf"{MARKUP_INLINE}[-—–:|✅❌✔✓✗✘]?\ufe0f?{MARKUP_INLINE}{ALONE}"
+    rf"{MARKUP_INLINE}(?:[,.:;!|。、(—–-]|$|{_BECAUSE})(?![ \t]{{0,3}}\d)"
 )
 _ENDING = re.compile(rf"[?.!。:;|,、)\]—–-]{MARKUP_INLINE}{ALONE}{MARKUP_INLINE}[.!。|,;]?{MARKUP_INLINE}$")
 # What speaks of the whole, and no longer of the last question.

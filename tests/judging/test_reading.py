@@ -260,6 +260,8 @@ ASKED = ["Is it short?", "Is it true?", "Does it say that the answer is no?"]
         ("1. Is it short?\nYES\n\n2. Is it true?\nNO\n\n3. Does it say that the answer is no?\nNO", [YES, NO, NO]),
         ("1. Is it short?\nAnalysis: it is.\nVerdict: YES\n2. Hm.\nVerdict: YES\nWait.\nVerdict: NO", [YES, NO, None]),
         ("Analysis:\n1. It has two words.\n2. Nobody knows.\n\n1. YES\n2. NO\n3. NO", [YES, NO, NO]),
+        ("### 1. Is it short?\n**YES**\n### 2. Is it true?\n**NO**\n### 3.\nNO", [YES, NO, NO]),
+        ("1: ✅ YES\n2: ❌ NO\n3. ✔️ Yes, it does.", [YES, NO, YES]),
         ("YES\nNO\nYES", [YES, NO, YES]),
         ("- Yes\n- No\n\n- Yes.", [YES, NO, YES]),
         # what is missing, beyond the list or said twice
