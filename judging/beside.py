@@ -234,6 +234,11 @@ class Bench:
         return TITLES[self.facet.kind]()
 
     @property
+    def has_people(self) -> bool:
+        """Whether people said anything about the units of these runs."""
+        return any(comparison.people for comparison in self.with_people)
+
+    @property
     def columns(self) -> Sequence[Run]:
         return self.runs[1:]
 
@@ -272,6 +277,8 @@ class Bench:
     def notes(self) -> list[tuple[str, str]]:
         """As those of a section."""
         found = notes_on(self.lines)
+        if not self.has_people:
+            return found
         for run, comparison, _gaps in self.beside_people:
             name = f"{run.pk}: {run.judge.name}" if run else _("All as a panel")
             found += [(f"{name}, {measure}", note) for measure, note in notes_on(comparison.lines)]

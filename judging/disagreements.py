@@ -11,7 +11,7 @@ from annotate.models import Item, Question, Response, Round
 from judging.agreement import Value
 from judging.agreement.labels import shown as written
 from judging.beside import remembered
-from judging.hearing import crowd_of, facing, voices_beside, voices_of
+from judging.hearing import crowd_of, facing, voices_beside
 from judging.labels import PREFERENCE, QUESTIONS, Facet
 from judging.models import Run, Verdict
 from judging.voices import Crowd, Unit, Voice, consensus_of, mean_of
@@ -89,19 +89,23 @@ class Listed:
 
     facet: Facet
     run: Run
-    counterpart: Run | Round
+    other: Run | None
     number: int
     differences: Sequence[Difference]
 
     @classmethod
-    def of(cls, run: Run, facet: Facet, counterpart: Run | Round, said: str = "", judged: str = "") -> Listed:
-        """`said`, `judged`: only those of this cell of the confusion matrix."""
+    def of(
+        cls, run: Run, other: Run | None, round: Round | None, facet: Facet, said: str = "", judged: str = ""
+    ) -> Listed:
+        """Of a run and another one, or where there is none the people of a round. `said`, `judged`: only those of this
+        cell of the confusion matrix."""
 
         def make() -> tuple[int, list[Difference]]:
-            found = of_cell(_between(run, facet, counterpart), said, judged)
+            found = of_cell(_between(run, other, round, facet), said, judged)
             return len(found), found[:MOST_LISTED]
 
-        return cls(facet, run, counterpart, *remembered(f"{facet} {said} {judged}", [run, counterpart], make))
+        sides = [side for side in (run, other, round) if side is not None]
+        return cls(facet, run, other, *remembered(f"{facet} {said} {judged}", sides, make))
 
     def shown(self, found: Sequence[Difference]) -> list[Shown]:
         """A few of the differences with their texts and verdicts. At most six queries, whatever their number."""
@@ -111,8 +115,7 @@ class Listed:
         responses = Response.objects.select_related("item").in_bulk(ids)
         questions = Question.objects.in_bulk([] if paired else {second for _first, second in units})
         ours = _verdicts(self.run, self.facet, ids)
-        other = self.counterpart
-        theirs = _verdicts(other, self.facet, ids) if isinstance(other, Run) else {}
+        theirs = _verdicts(self.other, self.facet, ids) if self.other else {}
         return [
             Shown(
                 difference=one,
@@ -128,12 +131,14 @@ class Listed:
         ]
 
 
-def _between(run: Run, facet: Facet, counterpart: Run | Round) -> list[Difference]:
-    if isinstance(counterpart, Round):
-        voice = voices_beside(run, counterpart).get(facet)
-        return differences(voice, crowd_of(counterpart, facet)) if voice else []
-    voice, other = (voices_of(one).get(facet) for one in (run, counterpart))
-    return differences(voice, other) if voice and other else []
+def _between(run: Run, other: Run | None, round: Round | None, facet: Facet) -> list[Difference]:
+    against: Crowd | Voice | None = None
+    if other:
+        against = voices_beside(other, round).get(facet)
+    elif round:
+        against = crowd_of(round, facet)
+    voice = voices_beside(run, round).get(facet)
+    return differences(voice, against) if voice and against else []
 
 
 def _verdicts(run: Run, facet: Facet, responses: Iterable[int]) -> dict[Unit, list[Verdict]]:

@@ -67,14 +67,12 @@ def voices_beside(run: Run, round: Round | None) -> dict[Facet, Voice]:
     return {**voices, PREFERENCE: preferences_from(*numbers_of(source), paired)} if paired else voices
 
 
-def facets_between(run: Run, counterpart: Run | Round | None) -> list[Facet]:
-    """What a run labels and another run labels too, or the people of a round may. One query."""
+def facets_beside(run: Run, round: Round | None) -> list[Facet]:
+    """The facets of `voices_beside`, without reading what was said. One query."""
     facets = facets_of(run)
-    if isinstance(counterpart, Run):
-        return [facet for facet in facets if facet in facets_of(counterpart)]
-    if counterpart is None or PREFERENCE in facets or not facets:
+    if round is None or PREFERENCE in facets or not facets:
         return facets
-    return [*facets, PREFERENCE] if counterpart.tasks.filter(other__isnull=False).exists() else facets
+    return [*facets, PREFERENCE] if round.tasks.filter(other__isnull=False).exists() else facets
 
 
 def _over_dimensions(run: Run) -> Replies:

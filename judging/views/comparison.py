@@ -15,7 +15,7 @@ from annotate.exporting.streams import download
 from annotate.models import Project, Round, User
 from judging import beside, disagreements
 from judging.beside import Section
-from judging.hearing import facets_between
+from judging.hearing import facets_beside
 from judging.models import Run
 
 UNITS_A_PAGE = 10
@@ -60,11 +60,12 @@ def run_disagreements(request: MemberRequest, project: Project, pk: int) -> Http
     round = _chosen(request, rounds)
     named = request.GET.get("beside", "")
     other = _run(project, int(named)) if named.isascii() and named.isdecimal() and len(named) < 18 else None
-    counterpart = other or round
-    facets = facets_between(run, counterpart)
+    facets = facets_beside(run, round)
+    if other:
+        facets = [facet for facet in facets if facet in facets_beside(other, round)]
     facet = next((facet for facet in facets if facet.kind == request.GET.get("facet")), next(iter(facets), None))
     cell = request.GET.get("said", ""), request.GET.get("judged", "")
-    listed = disagreements.Listed.of(run, facet, counterpart, *cell) if facet and counterpart else None
+    listed = disagreements.Listed.of(run, other, round, facet, *cell) if facet and (other or round) else None
     page = Paginator(listed.differences if listed else [], UNITS_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "project": project,

@@ -516,3 +516,18 @@ def test_scores_of_single_responses_stand_beside_people_who_compare_pairs(
     text = page.get(f"{where(run, 'disagreements')}?facet=preference&said=win&judged=loss").text
     assert "1 unit, the largest" in text
     assert "(1 × the first is better)" in text
+
+    twin = Run.objects.create(project=project, judge=build.judge(project), method="direct", prompt_version="v")
+    for asked in list(run.calls.all()):
+        copied = Call.objects.create(
+            run=twin, position=asked.position, item=item, response=asked.response, state="done"
+        )
+        Verdict.objects.create(
+            run=twin, call=copied, response_id=asked.response_id, state="score", score=asked.position
+        )
+    text = page.get(f"/projects/garden/rounds/{made.pk}/judges/?run={run.pk}&run={twin.pk}").text
+    assert "The people of this round said nothing about these units." in text  # about single responses
+    assert "100.0 %" in text  # both find the second better
+    address = f"{where(run, 'disagreements')}?facet=preference&amp;beside={twin.pk}&amp;people={made.pk}"
+    assert address.replace(f"/{run.pk}/", f"/{twin.pk}/").replace(f"beside={twin.pk}", f"beside={run.pk}") in text
+    assert "They say the same" in page.get(address.replace("&amp;", "&")).text
