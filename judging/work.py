@@ -12,11 +12,11 @@ import asyncio
 import datetime
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
@@ -317,7 +317,11 @@ class Slot:
         except (OperationalError, InterfaceError):
             raise
         except Exception as error:
-            claims.settle([self._broken(settlement.call, error)], now)
+            broken = self._broken(settlement.call, error)
+            try:
+                claims.settle([broken], now)
+            except IntegrityError:  # another call has the verdicts of its unit already
+                claims.settle([replace(broken, outcomes=())], now)
 
     def _claim(self, room: int) -> list[Call]:
         """Calls to ask now, with their prompts. Those that were answered before, in any run, are settled at once."""

@@ -14,7 +14,7 @@ from annotate.models import Project
 from judging import pacing, runs, spending
 from judging.models import Call, Judge, Run, Sending
 from tests import build
-from tests.judging.test_runs import FakeTime, work_to_end
+from tests.judging.working import FakeTime, work_to_end
 from tests.scripted_endpoint import Play, Request, ScriptedEndpoint, error
 
 MINUTE = datetime.timedelta(minutes=1)

@@ -412,6 +412,19 @@ def test_a_fault_of_the_program_fails_the_call_and_not_the_run(
     assert runs.failures(run) == [("The program failed on this call (ZeroDivisionError): see the log.", 1)]
 
 
+def test_a_call_whose_unit_has_its_verdict_already_fails_alone(
+    project: Project, judge: Judge, endpoint: ScriptedEndpoint
+) -> None:
+    run = scored_run(project, judge, responses=2)
+    first = run.calls.earliest("position")
+    Call.objects.create(run=run, position=99, item=first.item, response=first.response)
+    endpoint.play("Score: 4")
+    work_to_end(run)
+    assert states(run) == {"score": 2}
+    assert run.progress()["failed"] == 1
+    assert "IntegrityError" in runs.failures(run)[0][0]
+
+
 # --- steering ---------------------------------------------------------------------------------------------------------
 
 
