@@ -518,13 +518,9 @@ def test_scores_of_single_responses_stand_beside_people_who_compare_pairs(
     assert "(1 × the first is better)" in text
 
     twin = Run.objects.create(project=project, judge=build.judge(project), method="direct", prompt_version="v")
-    for asked in list(run.calls.all()):
-        copied = Call.objects.create(
-            run=twin, position=asked.position, item=item, response=asked.response, state="done"
-        )
-        Verdict.objects.create(
-            run=twin, call=copied, response_id=asked.response_id, state="score", score=asked.position
-        )
+    for position, (response, score) in enumerate(((first, 1), (second, 2)), start=1):
+        asked = Call.objects.create(run=twin, position=position, item=item, response=response, state="done")
+        Verdict.objects.create(run=twin, call=asked, response=response, state="score", score=score)
     text = page.get(f"/projects/garden/rounds/{made.pk}/judges/?run={run.pk}&run={twin.pk}").text
     assert "The people of this round said nothing about these units." in text  # about single responses
     assert "100.0 %" in text  # both find the second better
