@@ -237,7 +237,6 @@ def test_no_reply_whatsoever_becomes_more_or_other_verdicts_than_were_asked_for(
 # --- what stands around the endpoint ----------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="the worker closes the connection of another thread", strict=False)
 @pytest.mark.django_db(transaction=True)
 def test_answers_are_kept_while_the_database_is_away(
     project: Project, judge: Judge, endpoint: ScriptedEndpoint, caplog: pytest.LogCaptureFixture
