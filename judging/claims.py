@@ -78,6 +78,12 @@ def release(calls: Sequence[Call], not_before: datetime.datetime | None = None) 
         held.update(state=Call.State.PLANNED, leased_until=None, lease_token="", reserved=None, not_before=not_before)
 
 
+def release_others(run: Run, token: str, ours: Collection[int]) -> None:
+    """Give back what was claimed under a token and is not known to its worker, because the connection broke."""
+    held = Call.objects.filter(run=run, state=Call.State.LEASED, lease_token=token).exclude(pk__in=ours)
+    held.update(state=Call.State.PLANNED, leased_until=None, lease_token="", reserved=None)
+
+
 def cache_key(judge: Judge, parameters: dict[str, Any], messages: list[Message], repeat: int) -> str:
     """What makes two calls the same: endpoint, model, parameters, prompt and repeat; never the row."""
     asked = [judge.base_url.rstrip("/"), judge.model, parameters, messages, repeat]

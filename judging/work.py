@@ -34,7 +34,8 @@ FAULTS_IN_A_ROW = 40  # failures of single calls, likewise
 PATIENCE = datetime.timedelta(seconds=60)  # beyond the judge's time-out: how long failures that pass may last
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
-GATHERING_SECONDS = 0.02
+GATHERING_SECONDS = 0.02  # answers are stored together with those that come within this time of the first
+MANY_AT_A_TIME = 16  # calls, from which on it is worth it
 RENEWALS = 4  # of its leases by a worker that lives, within the length of one
 OUTAGE = datetime.timedelta(minutes=2)  # how long answers are kept for a database that is away
 
@@ -125,6 +126,9 @@ class Slot:
     asking: set[asyncio.Task[None]] = field(default_factory=set)
     answers: list[tuple[Call, Reply | CallFailed | None]] = field(default_factory=list)  # None: not asked after all
     unstored: list[Settlement] = field(default_factory=list)
+    unasked: list[Call] = field(default_factory=list)  # to be given back
+    ours: set[int] = field(default_factory=set)  # calls that are asked, or answered and not stored yet
+    unsure: bool = False  # whether the leases of our token are those of our calls
 
     def __post_init__(self) -> None:
         judge = self.run.judge
@@ -184,13 +188,13 @@ class Slot:
         return self.clock.now() + datetime.timedelta(seconds=settings.CALL_LEASE_SECONDS / RENEWALS)
 
     async def _wait_for_answer(self) -> None:
-        """Until an answer is there, and a little longer for others that come right after it: the calls claimed ahead
-        keep the seats busy meanwhile."""
+        """Until an answer is there; with many calls at a time a little longer, for others that come right after it: the
+        calls claimed ahead keep the seats busy meanwhile."""
         try:
             await asyncio.wait_for(self.arrived.wait(), DRY.total_seconds())
         except TimeoutError:
             return
-        if self.asking and self.ahead > 1:
+        if self.asking and self.run.judge.concurrency >= MANY_AT_A_TIME:
             await asyncio.sleep(GATHERING_SECONDS)
 
     async def _wait_for_calls(self) -> bool:
@@ -242,20 +246,25 @@ class Slot:
             try:
                 await sync_to_async(self._store)()
                 return await sync_to_async(self._claim)(room) if room else []
-            except (OperationalError, InterfaceError):
+            except (OperationalError, InterfaceError) as error:
                 lost_since = lost_since or self.clock.now()
                 if self.clock.now() - lost_since >= OUTAGE:
                     raise
-                log.warning("%s waits for the database.", self.run, exc_info=lost_since == self.clock.now())
-                await sync_to_async(connection.close)()
+                log.warning("%s waits for the database: %s", self.run, error)
+                await sync_to_async(self._disconnect)()
                 await self.clock.sleep(DRY.total_seconds())
 
+    def _disconnect(self) -> None:
+        """Let the next statement open a new connection. Calls may have been claimed without our knowing."""
+        connection.close()
+        self.unsure = True
+
     def _conclude(self, answers: Sequence[tuple[Call, Reply | CallFailed | None]]) -> None:
-        """What becomes of answered calls, to be stored."""
+        """What becomes of answered calls, to be stored. Without the database: it may be away."""
         now = self.clock.now()
-        claims.release([call for call, answer in answers if answer is None])
         for call, answer in answers:
             if answer is None:
+                self.unasked.append(call)
                 continue
             if isinstance(answer, CallFailed):
                 # A refusal that waiting does not mend, among calls that are answered, is about this call.
@@ -267,17 +276,6 @@ class Slot:
                 useless = settlement.failure is not None and settlement.failure.endpoint_down
                 self._note(settlement.failure if useless else None)
             self.unstored.append(settlement)
-        if self.held_until > now:
-            pacing.hold(self.run.judge, self.held_until)
-        if self.run.failing_since != self.breaker.since:
-            self.run.note_failing(self.breaker.since)
-        self._pause_where_stopped()
-
-    def _pause_where_stopped(self) -> None:
-        reason, self.stop_reason = self.stop_reason, ""
-        if reason:
-            log.warning("%s pauses: %s", self.run, reason)
-            runs.pause(self.run, reason)
 
     def _concluded(self, call: Call) -> Settlement:
         try:
@@ -306,7 +304,20 @@ class Slot:
                     self._store_alone(settlement, now)
             for settlement in self.unstored:
                 pacing.note_usage(self.run.judge, settlement.call)
+            self.ours -= {settlement.call.pk for settlement in self.unstored}
             self.unstored = []
+        if self.unasked:
+            claims.release(self.unasked)
+            self.ours -= {call.pk for call in self.unasked}
+            self.unasked = []
+        if self.held_until > now:
+            pacing.hold(self.run.judge, self.held_until)
+        if self.run.failing_since != self.breaker.since:
+            self.run.note_failing(self.breaker.since)
+        if self.stop_reason:
+            log.warning("%s pauses: %s", self.run, self.stop_reason)
+            runs.pause(self.run, self.stop_reason)
+            self.stop_reason = ""
         if now >= self.next_renewal:
             claims.renew(self.run, self.token, now)
             self.next_renewal = self._renewal_due()
@@ -326,6 +337,9 @@ class Slot:
     def _claim(self, room: int) -> list[Call]:
         """Calls to ask now, with their prompts. Those that were answered before, in any run, are settled at once."""
         judge, now = self.run.judge, self.clock.now()
+        if self.unsure:
+            claims.release_others(self.run, self.token, self.ours)
+            self.unsure = False
         held = pacing.held_until(judge, now)
         if held:
             self.next_look = held
@@ -354,10 +368,11 @@ class Slot:
             self.next_look = now + DRY
         if reason:
             self.stopped, self.stop_reason = True, reason
-            self._pause_where_stopped()
+            self._store()
         allowed, again = pacing.admit(self.run.judge, calls[:affordable], now)
         self.next_look = max(self.next_look, again)
         claims.release(calls[allowed:])
+        self.ours |= {call.pk for call in calls[:allowed]}
         return list(calls[:allowed])
 
     def _prepare(self, call: Call) -> bool:

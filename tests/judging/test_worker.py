@@ -149,7 +149,8 @@ def test_a_run_survives_the_death_of_its_worker(project: Project, environment: d
     assert states(run) == {"run": "finished", "verdicts": ["yes"] * 20}
     units = run.verdicts.values_list("response", "question", "repeat")
     assert len(set(units)) == 20
-    assert sum(asked_before_the_kill.values()) <= len(stored_before_the_kill) + judge.concurrency
+    # Not stored yet were the calls under way, and at most as many that were answered while others were being stored.
+    assert sum(asked_before_the_kill.values()) <= len(stored_before_the_kill) + 2 * judge.concurrency
     for prompt, times in endpoint.prompts().items():
         stored = any(prompt.endswith(content) for content in stored_before_the_kill)
         assert times == 1 if stored else times <= 2
