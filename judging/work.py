@@ -34,7 +34,7 @@ FAULTS_IN_A_ROW = 40  # failures of single calls, likewise
 PATIENCE = datetime.timedelta(seconds=60)  # beyond the judge's time-out: how long failures that pass may last
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
-GATHERING_SECONDS = 0.02  # answers are stored together with those that come within this time of the first
+GATHERING_SECONDS = 0.05  # answers are stored together with those that come within this time of the first
 MANY_AT_A_TIME = 16  # calls, from which on it is worth it
 RENEWALS = 4  # of its leases by a worker that lives, within the length of one
 OUTAGE = datetime.timedelta(minutes=2)  # how long answers are kept for a database that is away
@@ -140,7 +140,7 @@ class Slot:
         self.next_renewal = self._renewal_due()
         self.seats = asyncio.Semaphore(judge.concurrency)
         # Claimed before a seat is free, so that no seat waits for the database; a judge with limits is asked at once.
-        self.ahead = 0 if pacing.is_limited(judge) else max(1, judge.concurrency // 2)
+        self.ahead = 0 if pacing.is_limited(judge) else judge.concurrency
         self.breaker = Breaker(PATIENCE + datetime.timedelta(seconds=judge.timeout_seconds), self.run.failing_since)
         self.arrived = asyncio.Event()
 
