@@ -351,7 +351,7 @@ def test_an_unreadable_score_stays_unreadable_whatever_was_probable(call: Call) 
 
 def test_the_prompt_shows_the_dimension_and_its_own_scale() -> None:
     setup = Setup(template("geval"), Round(scale_high=10))
-    [_, asked] = PROTOCOLS["geval"].messages(scored("", high=3), setup)
+    [*_, asked] = PROTOCOLS["geval"].messages(scored("", high=3), setup)
     assert "Coherence\n\nWhether all sentences fit together." in asked["content"]
     assert "3: all of them\n2\n1" in asked["content"]
     assert "from 1 to 3" in asked["content"]
