@@ -122,8 +122,14 @@ class Protocol(ABC):
         """
 
     def blank(self, call: Call, state: Verdict.State) -> list[Outcome]:
-        """The outcomes of a call that has no reply to read."""
-        return [Outcome(state, call.question, dimension=call.dimension if call.question is None else None)]
+        """The outcomes of a call that has no reply to read: those that its reply would have, all in this state."""
+        asked: Sequence[Question] = ()
+        if "answers" in self.yields:
+            asked = [call.question] if call.question else questions_of(call)
+        outcomes = [Outcome(state, question) for question in asked]
+        if self.yields - {"answers"}:
+            outcomes.append(Outcome(state, dimension=call.dimension))
+        return outcomes
 
     def follow_up(self, call: Call, setup: Setup) -> Call | None:
         """An unsaved second call that an answered one makes necessary. It is asked next and shares the unit; its

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from judging import reading
-from judging.models import Call, Verdict
+from judging.models import Call
 from judging.protocols import schemas
 from judging.protocols.base import (
     Outcome,
@@ -63,6 +63,3 @@ class CheckEval(Protocol):
         questions = questions_of(call)
         texts = [question.text for question in questions]
         return answers_to(questions, reading.numbered(call.reply, texts, cut_off=was_cut_off(call)))
-
-    def blank(self, call: Call, state: Verdict.State) -> list[Outcome]:
-        return [Outcome(state, question) for question in questions_of(call)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from judging import reading
-from judging.models import Call, Verdict
+from judging.models import Call
 from judging.protocols import schemas
 from judging.protocols.base import (
     Outcome,
@@ -52,6 +52,3 @@ class ChecklistThenScore(Protocol):
         answers = reading.numbered(call.reply, [question.text for question in questions], na=True, cut_off=cut_off)
         score = reading.score(call.reply, setup.scale.scores, cut_off=cut_off, marked=True)
         return [*answers_to(questions, answers), score_outcome(score)]
-
-    def blank(self, call: Call, state: Verdict.State) -> list[Outcome]:
-        return [*(Outcome(state, question) for question in questions_of(call)), Outcome(state)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from judging.reading.answers import ALONE, ANSWER, VALUES
-from judging.reading.structured import DEEPEST, as_text, held, is_plain, spelled_out
+from judging.reading.structured import ANSWER_KEY, DEEPEST, NUMBER_KEY, as_text, held, is_plain, spelled_out
 from judging.reading.words import MARKUP, MARKUP_INLINE, SPACES, VERDICT_MARK, fold
 
 T = TypeVar("T")
@@ -118,8 +118,6 @@ _ONE = re.compile(rf"^[|:\s*_-]{{0,20}}{ALONE}{_AFTER}")
 _ENDING = re.compile(rf"[?.!。:]{MARKUP_INLINE}{ALONE}{MARKUP_INLINE}[.!。|]?{MARKUP_INLINE}$")
 _SIDE_KEY = re.compile(_SIDE)
 _ITEM_KEY = re.compile(r"(?:question|item|q|質問|項目)?[ _-]?(?P<number>\d{1,3})")
-_NUMBER_KEY = re.compile(r"(?:question[ _-]?)?(?:number|no|id|index)|question|item|番号|質問|項目")
-_ANSWER_KEY = re.compile(VERDICT_MARK)
 
 
 def pair_answers(reply: str, questions: int, *, cut_off: bool = False) -> PairAnswers:
@@ -175,14 +173,14 @@ def _answers_in(value: Any, side: int = 0, number: int = 0, depth: int = DEEPEST
                 yield from _answers_in(inner, int(named["side"]), number, depth - 1)
             elif named := _ITEM_KEY.fullmatch(key):
                 yield from _answers_in(inner, side, int(named["number"]), depth - 1)
-            elif not is_plain(inner) or _ANSWER_KEY.fullmatch(key):
+            elif not is_plain(inner) or ANSWER_KEY.fullmatch(key):
                 yield from _answers_in(inner, side, number, depth - 1)
 
 
 def _number_in(value: Mapping[str, Any]) -> int:
     """The number that an object gives its question; 0 where it gives none."""
     for key, inner in value.items():
-        if is_plain(inner) and _NUMBER_KEY.fullmatch(fold(key).strip()):
+        if is_plain(inner) and NUMBER_KEY.fullmatch(fold(key).strip()):
             named = _ITEM_KEY.fullmatch(fold(as_text(inner)).strip())
             return int(named["number"]) if named else 0
     return 0

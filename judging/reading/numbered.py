@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from judging.reading.answers import ALONE, ANSWER, MARKED, OWN_LINE, VALUES, answer
-from judging.reading.structured import DEEPEST, as_text, is_plain, spelled_out
+from judging.reading.structured import ANSWER_KEY, DEEPEST, NUMBER_KEY, as_text, is_plain, spelled_out
 from judging.reading.words import MARKUP_INLINE, SCORE_MARK, VERDICT_MARK, fold
 
 _NAME = r"(?:question|item|check|q|no\.|問|質問|項目|設問)"
@@ -36,8 +36,6 @@ _WHOLE = re.compile(
     rf"(?:overall|final|(?:in )?(?:total|summary|conclusion)|all in all|総合|全体|合計|総評|結論|{SCORE_MARK})",
     re.M,
 )
-_NUMBER_KEY = re.compile(r"(?:question[ _-]?)?(?:number|no|id|index)|question|item|番号|質問|項目")
-_ANSWER_KEY = re.compile(VERDICT_MARK)
 _ANSWERS_KEY = re.compile(rf"{VERDICT_MARK}s?|checklist|チェックリスト")
 _NUMBERED_KEY = re.compile(rf"{_NAME}?[ _-]?(?P<number>\d{{1,3}})")
 
@@ -143,12 +141,12 @@ def _said(value: Any, depth: int = DEEPEST) -> list[str]:
 
 def _own_answer(value: Any) -> str:
     """What an object says under the last key that names an answer; "" where it has none."""
-    return _last(value, _ANSWER_KEY)
+    return _last(value, ANSWER_KEY)
 
 
 def _own_number(value: dict[str, Any]) -> str:
     """The number that an object gives its answer: "3: "; "" where it gives none."""
-    named = _NUMBERED_KEY.fullmatch(fold(_last(value, _NUMBER_KEY)))
+    named = _NUMBERED_KEY.fullmatch(fold(_last(value, NUMBER_KEY)))
     return f"{named['number']}: " if named else ""
 
 

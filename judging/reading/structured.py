@@ -12,7 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from judging.reading.quotations import without_fenced, without_quoted
-from judging.reading.words import fold
+from judging.reading.words import VERDICT_MARK, fold
+
+# The keys under which an object says which question it answers, and what.
+NUMBER_KEY = re.compile(r"(?:question[ _-]?)?(?:number|no|id|index)|question|item|番号|質問|項目")
+ANSWER_KEY = re.compile(VERDICT_MARK)
 
 DEEPEST = 6  # levels of nesting that are looked into
 # Characters looked at in vain, after which no more JSON is looked for; and what a try costs beside them.
