@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from judging.reading.answers import ALONE, ANSWER, VALUES
 from judging.reading.structured import ANSWER_KEY, DEEPEST, NUMBER_KEY, as_text, held, is_plain, spelled_out
-from judging.reading.words import MARKUP, MARKUP_INLINE, SPACES, VERDICT_MARK, fold
+from judging.reading.words import MARKUP, MARKUP_INLINE, SPACES, THEREFORE, VERDICT_MARK, fold
 
 T = TypeVar("T")
 PairAnswers = list[tuple[str | None, str | None]]  # to each question, about the response shown first and second
@@ -17,9 +17,6 @@ MOST_OF_A_LINE = 2000  # characters; what stands further right is no short answe
 
 # -- choices -------------------------------------------------------------------------------------------------------
 
-_THEREFORE = (
-    r"(?:(?:so|thus|hence|therefore|overall|finally|in (?:summary|conclusion)|よって|したがって)[,、]?[ \t]{1,3})"
-)
 _MARK = (
     rf"(?:{VERDICT_MARK}|choice|preference|prefer|preferred|chosen|ranking|rank|judge|winner|better|best|選択|選好|選好順位)"
     r"(?:[ _-](?:response|answer|choice|one|option|rank|ranking|number))?"
@@ -52,7 +49,7 @@ def choice(reply: str, options: Mapping[str, T], *, listed: bool = False, cut_of
     text = spelled_out(reply, lambda value: [f"choice: {said}" for said in held(value, _KEY)][-1:])
     words = _one_of(options)
     marked = re.compile(
-        rf"^[#>\s-]{{0,10}}{MARKUP_INLINE}{_THEREFORE}?(?:(?:my|the|final|overall)[ \t]{{1,3}}){{0,3}}{_MARK}"
+        rf"^[#>\s-]{{0,10}}{MARKUP_INLINE}{THEREFORE}?(?:(?:my|the|final|overall)[ \t]{{1,3}}){{0,3}}{_MARK}"
         rf"{MARKUP_INLINE}(?:is|は|が|:|=|->|—|-){MARKUP}{_NAMED}{words}",
         re.M,
     )
@@ -91,7 +88,7 @@ def _whole_line(line: str, options: Mapping[str, T]) -> T | None:
     names = "|".join(map(re.escape, sorted(options, key=len, reverse=True)))
     sentence = re.compile(
         rf"{MARKUP_INLINE}(?:(?P<number>{_NUMBER})(?:{MARKUP_INLINE}[.:)—–-]{MARKUP_INLINE}|$))?"
-        rf"(?:{_THEREFORE}?(?:i (?:choose|prefer|pick) |{_THE_TWO} are )?{_NAMED}(?P<name>{names})"
+        rf"(?:{THEREFORE}?(?:i (?:choose|prefer|pick) |{_THE_TWO} are )?{_NAMED}(?P<name>{names})"
         rf"(?:{MARKUP_INLINE} ?(?:{_BETTER}|wins)(?: (?:response|option|one))?(?: overall)?"
         rf"(?: than (?:the other(?: one)?|{_NAMED}(?:{names})))?)?)?"
         rf"{MARKUP_INLINE}[.!。]?{MARKUP_INLINE}"

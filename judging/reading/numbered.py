@@ -6,7 +6,19 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from judging.reading.answers import ALONE, ANSWER, MARKED, OWN_LINE, VALUES, answer
+from judging.reading.answers import (
+    ALONE,
+    ANSWER,
+    CLAUSE,
+    OWN_LINE,
+    PAUSE,
+    UNCLEAR,
+    VALUES,
+    agreed,
+    answer,
+    sentences,
+    stated,
+)
 from judging.reading.structured import ANSWER_KEY, DEEPEST, NUMBER_KEY, as_text, is_plain, spelled_out
 from judging.reading.words import MARKUP_INLINE, SCORE_MARK, VERDICT_MARK, fold
 
@@ -24,12 +36,12 @@ _RUN_ON = re.compile(
     rf"{ALONE}{MARKUP_INLINE}[,;、|.。]?[ \t]{{0,10}}"
     rf"(?={MARKUP_INLINE}{_BEFORE}\d{{1,3}}{MARKUP_INLINE}[.:)\]】|=-]{MARKUP_INLINE}{ANSWER})"
 )
-_BECAUSE = r"(?:because|since|as|it|the)\b"
 _LEADING = re.compile(
     rf"{MARKUP_INLINE}[-—–:|✅❌✔✓✗✘]?\ufe0f?{MARKUP_INLINE}{ALONE}"
-    rf"{MARKUP_INLINE}(?:[,.:;!|。、(—–-]|$|{_BECAUSE})(?![ \t]{{0,3}}\d)"
+    rf"{MARKUP_INLINE}(?:{PAUSE}|\(|{CLAUSE})(?![ \t]{{0,3}}\d{{1,3}}[.):])"
 )
 _ENDING = re.compile(rf"[?.!。:;|,、)\]—–-]{MARKUP_INLINE}{ALONE}{MARKUP_INLINE}[.!。|,;]?{MARKUP_INLINE}$")
+_LISTING = re.compile(rf"(?<![a-z]){ANSWER}{MARKUP_INLINE}[,、]{MARKUP_INLINE}$")
 # What speaks of the whole, and no longer of the last question.
 _WHOLE = re.compile(
     rf"^{MARKUP_INLINE}[#-]{{0,6}}{MARKUP_INLINE}"
@@ -85,27 +97,22 @@ def _without(question: str, said: str) -> str:
 
 
 def _word(said: str) -> str | None:
-    """The answer in what was said under one number: in its first line, else in the lines below."""
+    """The answer in what was said under one number: in its first line, else in the lines below; a sentence in the first
+    line counts last."""
     first, _, below = said.partition("\n")
-    word = _of_line(first)
-    if word is not None:
-        return word
-    below = _WHOLE.split(below, maxsplit=1)[0]
-    verdicts = sorted([*MARKED.finditer(below), *OWN_LINE.finditer(below)], key=lambda match: match.end("word"))
-    return verdicts[-1]["word"] if verdicts else None
+    return _of_line(first) or stated(_WHOLE.split(below, maxsplit=1)[0]) or agreed(sentences(first))
 
 
 def _of_line(line: str) -> str | None:
-    """The answer that a line states: marked or at its end, the last of them; else at its beginning. A beginning and an
-    end that differ are nothing clear."""
-    marked, ending, leading = list(MARKED.finditer(line)), _ENDING.search(line), _LEADING.match(line)
-    if marked:
-        last = max([*marked, *([ending] if ending else [])], key=lambda match: match.end("word"))
-        return last["word"]
-    said = {match["word"] for match in (leading, ending) if match}
+    """The answer that a line states: marked, at its end or at its beginning. Where these differ, or the end is one of a
+    list ("yes, no"), it is nothing clear."""
+    marked, ending, leading = stated(line), _ENDING.search(line), _LEADING.match(line)
+    if ending and _LISTING.search(line[: ending.start("word")]):
+        return UNCLEAR
+    said = [*([marked] if marked else []), *(match["word"] for match in (leading, ending) if match)]
     if not said:
         return None
-    return said.pop() if len({VALUES.get(word) for word in said}) == 1 else "unclear"
+    return said[0] if len({VALUES.get(word) for word in said}) == 1 else UNCLEAR
 
 
 def _listed(text: str, count: int) -> list[str | None]:

@@ -19,6 +19,11 @@ UNDECIDED = (
 
 VERDICT_MARK = r"(?:verdict|answer|judge?ment|conclusion|decision|result|判定|答え|回答|結論|判断|結果)"
 SCORE_MARK = r"(?:score|rating|grade|評価|点数|スコア|採点|得点|評点)"
+# What introduces one's own conclusion.
+THEREFORE = (
+    r"(?:(?:so|thus|hence|therefore|overall|finally|in (?:summary|conclusion)),?[ \t]{1,3}"
+    r"|(?:よって|したがって|以上より)[,、]?[ \t]{0,3})"
+)
 
 
 def fold(text: str) -> str:

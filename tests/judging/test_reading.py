@@ -411,6 +411,137 @@ def test_nothing_is_read_that_a_text_does_not_state(reply: str, cut_off: bool) -
 
 SIGNS = ("yes", "no", "na", "n/a", "はい", "いいえ", "該当なし", "true", "false", "maybe", "null")
 
+# --- tricky replies ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        # "no" that belongs to a noun
+        ("Result: no errors found, it passes.", None),
+        ("Result: no errors found, it passes.\nVerdict: YES", True),
+        ("Verdict: YES. The result is no worse than others", True),
+        ("Verdict: YES\nResult: no faults.", True),
+        ("Verdict:\nNo errors were found.", None),
+        ("Result: no (serious) errors were found", None),
+        ("Verdict: NO (it is false)", False),
+        ("Result: No. 3 is missing.", None),
+        ("My verdict is no longer the same.", None),
+        ("The result is no surprise: it passes.", None),
+        ('{"result": "no errors", "verdict": "yes"}', True),
+        ('{"result": "no errors"}', None),
+        # the end of the word
+        ("Verdict: YES because all is there", True),
+        ("Verdict: YES with small flaws", True),
+        ("Verdict: NO the title is missing", False),
+        ("Verdict: NO as the title is missing", False),
+        ("Verdict: YES, no errors were found.", True),
+        ("Verdict: YES, NO", None),
+        ("Verdict: NO - 3 lines are missing", False),
+        ("Verdict: YES. 3 lines are there", True),
+        ("Verdict: **NO**, although it is short", False),
+        ("Verdict: yes to the first part, no to the second", None),
+        ("Verdict: YES\nVerdict: partly met", None),
+        # whose verdict it is
+        ("Verdict: NO. The expected answer is yes, but it is not given.", False),
+        ("The expected answer is yes.", None),
+        ("It claims that the answer is yes.", None),
+        ("The user's answer: yes.", None),
+        ("The answer is no.", False),
+        ("It names the year, so the answer is YES.", True),
+        ("The answer is no. That is right. Verdict: YES", True),
+        ("The answer is no in the text.\nVerdict: YES", True),
+        ("Verdict: YES\nOn reflection, my verdict is NO.", None),
+        ("Verdict: YES\nSo my final verdict is NO.", False),
+        ("It is short. Verdict: YES", True),
+        ("Verdict: NO, it is not. Verdict: YES, I mean.", None),
+        ("No. The answer is yes.", None),
+        ("1. Verdict: YES", True),
+        ("> **Final verdict** -> NO", False),
+        ("Overall, the judgement is: no", False),
+        # Japanese
+        ("判定：はい。誤りはありません。", True),
+        ("最終判定：いいえ", False),
+        ("したがって、判定は「いいえ」とします。", False),
+        ("判定：はいと判断します", True),
+        ("答えは「はい」ではありません。", None),
+        ("期待される答えは「はい」ですが、回答は違います。\n判定：いいえ", False),
+        ("期待される答えは「はい」です。", None),
+        ("回答は「はい」と書かれている。", None),
+        ("判定：はい、または、いいえ", None),
+        ("Verdict: YES, or NO", None),
+        ("判定は「はい」でしょうか。", None),
+        ("結果：いいえ（二文目がない）", False),
+    ],
+)
+def test_tricky_verdicts_are_read_as_a_careful_person_would(reply: str, verdict: bool | None) -> None:
+    assert reading.yes_or_no(reply) is verdict
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("Score 5: perfect\nScore 3: fair\nScore 1: bad\nI would say 5.", None),
+        ("Score 5: perfect\nScore 3: fair\nScore 1: bad\nScore: 4", 4),
+        ("Score 5: perfect ... Score 1: bad ... I would say 5.", None),
+        ("Score: 5 - perfect\nScore: 4 - good\nScore: 3 - fair\nI would say 5.", None),
+        ("Score: 1 - bad\n\nScore: 2 - fair\n\nScore: 3 - good\n\nScore: 2\nbecause", 2),
+        ("Score: 1 - bad\nScore: 2 - fair\nScore: 3 - good\nIt is fair.\nScore: 2", 2),
+        ("Style score: 2\nTruth score: 3\nOverall score: 4", 4),
+        ("Score 1 would mean useless.", None),
+        ("Score: 1 would mean useless.", None),
+        ("Score: 1 = useless", None),
+        ("Score 5\nperfect\nScore 1\nbad", None),
+        ("Score 4", 4),
+        ("**Score 4/5**", 4),
+        ("Score 4.", 4),
+        ("Score: 2\nOn reflection:\nScore 3", 3),
+        ("Score: 4 because it is short", 4),
+        ("Score: 4: good", 4),
+        ("A score of 5 would need examples.", None),
+        ("A score of 5 out of 5 would need examples.", None),
+        ("A score of 4 is too high.", None),
+        ("I cannot give it a score of 5.", None),
+        ("It deserves more than a score of 2.", None),
+        ("It is short, and I give it a score of 2.", 2),
+        ("Not bad, so a score of 4.", 4),
+        ("評価５点", 5),
+        ("評価は４です。", 4),
+        ("評価は5点ではありません。", None),
+        ("スコア5：完璧\nスコア1：悪い", None),
+        ("スコア5なら完璧です。", None),
+        ("スコア：3\nスコアは5とは言えません。", 3),
+    ],
+)
+def test_tricky_scores_are_read_as_a_careful_person_would(reply: str, score: int | None) -> None:
+    assert reading.score(reply, SCALE) == score
+
+
+@pytest.mark.parametrize(
+    ("reply", "answers"),
+    [
+        ("1. Result: no spelling mistakes. YES it is a poem.\n2. Result: no", [None, NO, None]),
+        ("1. Result: no spelling mistakes. YES\n2. NO - 3 lines", [YES, NO, None]),
+        ("1. The answer is yes, as it says.\nVerdict: NO\n2. The answer is yes.", [NO, YES, None]),
+        ("1. YES. The expected answer is no.\n2. Yes, no.\n3. Options: yes, no", [YES, None, None]),
+        ("1. NO (3 errors)\n2. YES, no errors\n3. No errors", [NO, YES, None]),
+        ("1. Verdict: NO. Wait. YES\n2. Is it so? Answer: YES\n3. It has a piano, yes", [None, YES, YES]),
+        ("１．結果：いいえ\n２．誤りなし。はい\n３．答えは「はい」ではない。", [NO, YES, None]),
+        ('{"answers": {"1": "no errors", "2": "no", "3": "yes, it is"}}', [None, NO, YES]),
+    ],
+)
+def test_tricky_lists_are_read_as_a_careful_person_would(reply: str, answers: list[str | None]) -> None:
+    assert reading.numbered(reply, ASKED) == answers
+
+
+@given(st.sampled_from(["Result", "Verdict", "The answer is", "So my answer is", "判定", "1. Result"]), st.data())
+def test_no_before_a_noun_is_no_verdict(mark: str, data: st.DataObject) -> None:
+    noun = data.draw(st.sampled_from(["errors", "mistakes", "fault", "title", "clear sign", "problems", "more lines"]))
+    end = data.draw(st.sampled_from(["", ".", " found, it passes.", " were seen\nAll is fine."]))
+    reply = f"{mark}{'' if mark.endswith(' is') else ':'} no {noun}{end}"
+    assert reading.yes_or_no(reply) is None
+    assert reading.numbered(reply, ["Is it short?"]) == [None]
+
 
 def test_bracketed_texts_come_in_order_once_and_clean() -> None:
     reply = (
@@ -465,6 +596,14 @@ def test_statements_are_no_questions(text: str) -> None:
         "yes 1 " * LONG,
         "q " * LONG,
         "（" * LONG,
+        ")" * LONG,
+        ". so the " * LONG,
+        "so my " * LONG,
+        "** [[ ((" * LONG,
+        "verdict: no (" * LONG,
+        "score: 9 (" * LONG,
+        "a score of 9 " * LONG,
+        "score: 9\n" * LONG,
     ],
 )
 def test_a_hostile_reply_does_not_make_reading_slow(reply: str) -> None:
