@@ -19,7 +19,8 @@ _END = rf"(?:(?={_JAPANESE_END})|(?![a-z0-9\u00c0-\u024fぁ-ん]|[-'’][a-z]))"
 ANSWER = rf"{_WORD}{_END}"
 # "YES or NO" and "YES, NO" repeat the question and are no verdict; "YES, no fault was found" is one.
 _LISTED = rf"(?:(?:[,、][ \t]?)?{_OR}[,、]?{MARKUP_INLINE}{ANSWER}|[,、]{MARKUP_INLINE}{ANSWER}(?!{MARKUP_INLINE}\w))"
-ALONE = rf"(?P<word>{_WORD}){_END}(?!{MARKUP_INLINE}{_LISTED})"
+_TAKEN_BACK = r"[,.;、。…—–-]{1,3}[ \t]{0,3}(?:no,? )?(?:wait\b|hmm|correction\b|いや)"
+ALONE = rf"(?P<word>{_WORD}){_END}(?!{MARKUP_INLINE}(?:{_LISTED}|{_TAKEN_BACK}))"
 
 # The answer ends here, or is explained. In "no errors" it does not, and "No. 3" names a thing.
 CLAUSE = (
