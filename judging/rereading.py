@@ -43,7 +43,18 @@ class Rereading:
 
 def reread(run: Run, *, dry_run: bool = False) -> Rereading:
     """Read every stored reply of a judging run that stands, and replace the verdicts that differ: those of a call and
-    of the one that follows it at once, prompts and replies untouched. Raises PlanError."""
+    of the one that follows it at once, prompts and replies untouched. The verdicts and the cells of the run change
+    together or not at all, and whoever starts the run again waits. Raises PlanError."""
+    with transaction.atomic():
+        locked = Run.objects.select_for_update(no_key=True, of=("self",))
+        held = locked.select_related("judge", "project", "round").get(pk=run.pk)
+        found = _read_again(held, dry_run=dry_run)
+        if found.changed and not dry_run:
+            recount.rebuild_run(held)
+    return found
+
+
+def _read_again(run: Run, *, dry_run: bool) -> Rereading:
     if run.kind != Run.Kind.JUDGING:
         raise PlanError("This run writes checklists: only the replies of judging runs can be read again.")
     if run.method not in PROTOCOLS:
@@ -52,12 +63,8 @@ def reread(run: Run, *, dry_run: bool = False) -> Rereading:
         raise PlanError("The run is running: pause it first, or wait until it is finished.")
     protocol = PROTOCOLS[run.method]
     reader = Reader(run, protocol, setup_of(run, protocol), dry_run)
-    try:
-        for chain in _chains(run):
-            reader.take(chain)
-    finally:
-        if reader.found.changed and not dry_run:
-            recount.rebuild_run(run)
+    for chain in _chains(run):
+        reader.take(chain)
     return reader.found
 
 
@@ -92,7 +99,7 @@ class Reader:
     found: Rereading = field(default_factory=Rereading)
 
     def take(self, chain: Sequence[Call]) -> None:
-        """Read one call and those that follow it, and store what has changed, all or nothing."""
+        """Read one call and those that follow it, and store what has changed."""
         self.found.replies += sum(bool(call.reply) for call in chain)
         try:
             now = list(self._verdicts(chain))
@@ -111,11 +118,10 @@ class Reader:
         ]
         self.found.changed.update(changes)
         if changes and not self.dry_run:
-            with transaction.atomic():
-                stored.delete()
-                Verdict.objects.bulk_create(now)
-                mended = Call.objects.filter(pk__in=[call.pk for call in chain], state=Call.State.FAILED)
-                mended.update(state=Call.State.DONE, error="")
+            stored.delete()
+            Verdict.objects.bulk_create(now)
+            mended = Call.objects.filter(pk__in=[call.pk for call in chain], state=Call.State.FAILED)
+            mended.update(state=Call.State.DONE, error="")
 
     def _verdicts(self, chain: Sequence[Call]) -> Iterator[Verdict]:
         """What the replies say now. Calls that are not needed any more say nothing. Raises Waiting and CallFailed."""

@@ -11,6 +11,9 @@ from django.core.management import CommandError, call_command
 from annotate.models import Project, Response, Round
 from judging import recount, runs
 from judging.models import Call, Run, Verdict
+from judging.protocols import PROTOCOLS
+from judging.protocols.base import Outcome, Setup
+from judging.protocols.tick import Tick
 from judging.rereading import reread
 from tests import build
 from tests.judging.build_runs import run_of, verdict
@@ -117,6 +120,32 @@ def test_a_running_run_and_an_unknown_one_are_refused_in_words(run: Run) -> None
     with pytest.raises(CommandError, match="There is no run 0") as refused:
         call_command("reparse", "0")
     assert refused.value.returncode == 2
+
+
+class Stumbling(Tick):
+    """Reads until it comes to the third call, as a process does that is killed there."""
+
+    def read(self, call: Call, setup: Setup) -> list[Outcome]:
+        if call.position == 3:
+            raise KeyboardInterrupt
+        return super().read(call, setup)
+
+
+def test_when_it_is_broken_off_verdicts_and_cells_are_as_before(
+    run: Run, round: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PROTOCOLS, "tick", Stumbling())
+    with pytest.raises(KeyboardInterrupt):
+        reread(run)
+    assert said(run) == ["unparsed", "no", "no"]
+    assert recount.audit(round) == []
+
+
+def test_what_counts_is_the_state_in_the_database(run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(state="running")  # somebody has resumed it meanwhile
+    with pytest.raises(runs.PlanError, match="pause it first"):
+        reread(run)
+    assert said(run) == ["unparsed", "no", "no"]
 
 
 def test_checklist_writing_is_not_read_again(project: Project) -> None:
