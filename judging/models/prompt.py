@@ -18,6 +18,8 @@ class PromptManager(models.Manager["Prompt"]):
         brought = template(name)
         if brought.version == version:
             return brought
+        if "\0" in version:  # no text of PostgreSQL has one
+            return None
         own = self.filter(project=project, name=name, version=version).first()
         return own.template if own else None
 

@@ -226,6 +226,9 @@ def test_an_earlier_version_is_shown_with_its_changes(curator: Client, project: 
     assert f"?version={own.version}" in now.text
     assert f"This is version {own.version}, which is not in use." in earlier.text
     assert "<ins>any</ins>" in earlier.text
+    for nothing in ("nonsense", "\0"):
+        assert curator.get(TICK, {"version": nothing}).context["shown"].version == prompts.template("tick").version
+    assert curator.post(TICK, {"action": "use", "version": "\0"}).status_code == 404
     assert curator.get(TICK, {"version": "nonsense"}).context["shown"].version == prompts.template("tick").version
 
 
