@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from annotate.models import Round, Task
 from judging.agreement import Ceiling, Figure
 from judging.comparison import Comparison, Line, ceilings, closeness, compare, consistency
-from judging.hearing import YIELDS, crowd_of, facets_of, instructions_of, repeats_of, voices_beside
+from judging.hearing import YIELDS, crowd_of, facets_of, instructions_of, margin_of, repeats_of, voices_beside
 from judging.labels import SCORE, Facet
 from judging.live import GAPS
 from judging.models import Ledger, Run, Verdict
@@ -84,6 +84,7 @@ class Section:
 
     asked       units that the judge was asked about, and those without a value by reason
     follows     the preferences follow from scores or pass rates of single responses
+    margin      numbers of two responses that differ by less are a tie; 0 where only equal ones are
     comparison  None where no round stands beside the run
     simulated   how many of the people's labels simulated annotators made
     repeats     how far the judge agrees with itself
@@ -98,6 +99,7 @@ class Section:
     ceilings: Sequence[Ceiling]
     repeats: Sequence[Line]
     simulated: int = 0
+    margin: float = 0.0
 
     @property
     def title(self) -> str:
@@ -193,6 +195,7 @@ def _sections(run: Run, round: Round | None) -> list[Section]:
             closeness=[],
             ceilings=[],
             repeats=consistency(repeated[facet]),
+            margin=margin_of(run),
         )
         sections.append(_with_people(made, voice, run, round) if round else made)
     return sections
@@ -232,6 +235,11 @@ class Bench:
     @property
     def title(self) -> str:
         return TITLES[self.facet.kind]()
+
+    @property
+    def following(self) -> list[tuple[Run, float]]:
+        """The runs whose preferences follow from numbers of single responses, with the margin within which they tie."""
+        return [(run, margin_of(run)) for run in self.runs if self.facet not in facets_of(run)]
 
     @property
     def has_people(self) -> bool:

@@ -6,7 +6,7 @@ either way meet.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,6 +15,7 @@ from judging import pairs
 from judging.agreement import PREFERENCES, Label, Value
 from judging.labels import (
     ANSWERS,
+    PENDING,
     PREFERENCE,
     QUESTIONS,
     READ_ANSWERS,
@@ -29,9 +30,11 @@ from judging.labels import (
 )
 from judging.models import Call, Run
 from judging.protocols import PROTOCOLS
-from judging.voices import Crowd, Unit, Voice, numbers_of, preferences_from, verdict_of
+from judging.scores import unsupervised_scores
+from judging.voices import Crowd, Unit, Voice, mean_of, numbers_of, preferences_from, verdict_of
 
 YIELDS = {"preference": PREFERENCE, "score": SCORE, "answers": QUESTIONS}
+ROCKETEVAL_MARGIN = 0.1  # scores that differ by less are a tie (paper 003, section 4)
 OPPOSITE: dict[Value, Value] = {"win": "loss", "tie": "tie", "loss": "win"}
 
 
@@ -50,21 +53,45 @@ def voices_of(run: Run) -> dict[Facet, Voice]:
         made = {PREFERENCE: _preferences(judged), QUESTIONS: _answers_about(judged)}
         return {facet: made[facet] for facet in facets if facet in made}
     if method and method.by_dimension and SCORE in facets:
-        return {SCORE: _voice(run.round, SCORE, _over_dimensions(run))}
+        whole = _voice(run.round, SCORE, _over_dimensions(run))
+        return {SCORE: replace(whole, domain=domain_of(run.round, SCORE, set(whole.values.values())))}
     replies = replies_to(run)
     return {facet: _voice(run.round, facet, replies) for facet in facets}
 
 
 def voices_beside(run: Run, round: Round | None) -> dict[Facet, Voice]:
     """As `voices_of`; where the people of the round compare pairs and the judge scores single responses, also the
-    preferences that follow from its scores, or else from its pass rates."""
+    preferences that follow from its scores, or else from RocketEval's scores, or else from its pass rates."""
     voices = voices_of(run)
     source = voices.get(SCORE) or voices.get(QUESTIONS)
     if round is None or source is None or PREFERENCE in voices:
         return voices
     tasks = Task.objects.filter(round=round, response__isnull=False, other__isnull=False)
     paired = [facing((first or 0, second or 0))[0] for first, second in tasks.values_list("response", "other")]
-    return {**voices, PREFERENCE: preferences_from(*numbers_of(source), paired)} if paired else voices
+    if not paired:
+        return voices
+    numbers, gaps = _rocketeval_numbers(run, source) if by_probabilities(run) else numbers_of(source)
+    return {**voices, PREFERENCE: preferences_from(numbers, gaps, paired, margin_of(run))}
+
+
+def by_probabilities(run: Run) -> bool:
+    """Whether the run has RocketEval's scores."""
+    return run.method in PROTOCOLS and PROTOCOLS[run.method].needs_probabilities
+
+
+def margin_of(run: Run) -> float:
+    """By how much the numbers of two responses must differ for a preference to follow; 0 where any difference does."""
+    return ROCKETEVAL_MARGIN if by_probabilities(run) else 0.0
+
+
+def _rocketeval_numbers(run: Run, answers: Voice) -> tuple[dict[Unit, float], dict[Unit, str]]:
+    """RocketEval's score of each response, once no question is left to ask; and why others have none."""
+    rates, gaps = numbers_of(answers)
+    waiting = {unit for unit, gap in gaps.items() if gap == "pending"}
+    numbers: dict[Unit, float] = {
+        response: score for response, score in unsupervised_scores(run).items() if response not in waiting
+    }
+    return numbers, dict.fromkeys(rates, "unreadable") | gaps
 
 
 def facets_beside(run: Run, round: Round | None) -> list[Facet]:
@@ -76,12 +103,31 @@ def facets_beside(run: Run, round: Round | None) -> list[Facet]:
 
 
 def _over_dimensions(run: Run) -> Replies:
-    """The scores of a response on all dimensions together, as what the judge says about it as a whole."""
-    replies: Replies = {}
+    """What the judge says about a response as a whole: of each repeat the mean of the scores on all dimensions, each
+    mapped from its own scale to that of the round, or else of the project. A repeat that lacks a dimension has no
+    score; its reply is that of the dimension that is missing."""
+    scale = run.round or run.project
+    fields = ("response", "repeat", "dimension__scale_low", "dimension__scale_high")
     calls = run.calls.filter(dimension__isnull=False, response__isnull=False, other=None).order_by("position")
-    for response, state, verdict, score in calls.values_list("response", "state", "verdicts__state", "verdicts__score"):
-        replies.setdefault((response or 0, None), []).append(Reply(state, verdict, score))
+    repeats: dict[tuple[int, int], list[Reply]] = {}
+    for response, repeat, low, high, *said in calls.values_list(*fields, "state", "verdicts__state", "verdicts__score"):
+        state, verdict, score = said
+        if score is not None:
+            score = scale.scale_low + (score - low) / (high - low) * (scale.scale_high - scale.scale_low)
+        repeats.setdefault((response or 0, repeat), []).append(Reply(state, verdict, score))
+    replies: Replies = {}
+    for (response, _), parts in repeats.items():
+        replies.setdefault((response, None), []).append(_together(parts))
     return replies
+
+
+def _together(parts: Sequence[Reply]) -> Reply:
+    """The replies about all dimensions as one; where some have no score, that of one of them, first of one to wait
+    for."""
+    missing = [part for part in parts if part.score is None]
+    if missing:
+        return next((part for part in missing if part.call in PENDING), missing[0])
+    return replace(parts[0], score=mean_of([part.score for part in parts if part.score is not None]))
 
 
 def _voice(round: Round | None, facet: Facet, replies: Replies) -> Voice:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from django.utils.translation import gettext as _
 
-from annotate.models import Dimension, Response
+from annotate.models import Checklist, Dimension, Question, Response
 from judging.agreement import (
     Figure,
     MissingPolicy,
@@ -28,7 +28,7 @@ from judging.agreement.means import mean_figure
 from judging.agreement.missing import AnswerState
 from judging.labels import majority
 from judging.models import Run, Verdict
-from judging.supervision import LEAST_TRAINING, MOST_TRAINED, Judged, learned, people_means
+from judging.supervision import LEAST_TRAINING, MOST_TRAINED, Judged, Weighed, learned, people_means, weighed
 
 READ = frozenset({Verdict.State.YES, Verdict.State.NO, Verdict.State.NA, Verdict.State.SCORE})
 EXPORTED = (
@@ -94,6 +94,7 @@ class SystemRow:
 class Scores:
     """All that a run says: `rows` in the order of items, `systems` by name with all together last; `notes` in words.
 
+    `weighed`: with supervised scores, what the questions of each checklist weigh in them.
     `answers`, `probabilities`: whether there are any, so that a missing policy or supervised scores make sense.
     """
 
@@ -103,6 +104,7 @@ class Scores:
     answers: bool
     probabilities: bool
     notes: Sequence[str] = ()
+    weighed: Sequence[Weighed] = ()
 
     @property
     def remarks(self) -> list[str]:
@@ -165,9 +167,10 @@ def scores_of(run: Run, missing: MissingPolicy = "exclude", *, supervised: bool 
     dimensions = {dimension.pk: dimension for dimension in Dimension.objects.filter(project=run.project)}
     measures = [*_answer_measures(said, asked, dimensions, missing), *_score_measures(run, said, dimensions)]
     notes: list[str] = []
+    weights: list[Weighed] = []
     probabilities = any(one.probabilities for one in said.values())
     if probabilities:
-        measures += _rocketeval_measures(run, said, asked, notes, supervised=supervised)
+        measures += _rocketeval_measures(run, said, asked, notes, weights, supervised=supervised)
     columns = [measure.column for measure in measures]
     rows = [
         Row(
@@ -178,7 +181,49 @@ def scores_of(run: Run, missing: MissingPolicy = "exclude", *, supervised: bool 
         )
         for response in ordered
     ]
-    return Scores(columns, rows, _by_system(rows, measures), bool(asked), probabilities, notes)
+    return Scores(columns, rows, _by_system(rows, measures), bool(asked), probabilities, notes, weights)
+
+
+@dataclass(frozen=True)
+class ItemWeights:
+    """What the questions of an item's checklist weigh in its supervised scores, the heaviest first; each is with the
+    weight that it would have if all weighed the same."""
+
+    checklist: Checklist
+    labelled: int
+    even: float
+    questions: Sequence[tuple[Question, float]]
+
+    @property
+    def learned(self) -> bool:
+        """Whether any question mattered."""
+        return any(weight for _, weight in self.questions)
+
+
+def weights_of(scores: Scores, rows: Sequence[Row]) -> list[ItemWeights]:
+    """The weights of the items of these rows. Two queries."""
+    pks = {one.checklist: one for one in scores.weighed}
+    items = {row.response.item_id for row in rows}
+    checklists = Checklist.objects.filter(pk__in=pks, item__in=items).select_related("item")
+    found = []
+    for checklist in checklists.prefetch_related("questions").order_by("item__external_id", "pk"):
+        one = pks[checklist.pk]
+        questions = [(question, one.importances.get(question.pk, 0.0)) for question in checklist.questions.all()]
+        questions.sort(key=lambda pair: -pair[1])
+        found.append(ItemWeights(checklist, one.labelled, one.even, questions))
+    return found
+
+
+WEIGHTS_EXPORTED = ("run", "item", "checklist_version", "question_id", "question", "weight", "even", "labelled")
+
+
+def export_weights(run: Run, scores: Scores) -> Iterator[dict[str, Any]]:
+    """A row for each question under the names of WEIGHTS_EXPORTED."""
+    for one in weights_of(scores, scores.rows):
+        assert one.checklist.item is not None  # noqa: S101 - by the filter
+        for question, weight in one.questions:
+            values = (one.checklist.item.external_id, one.checklist.version, question.pk, question.text)
+            yield dict(zip(WEIGHTS_EXPORTED, (run.pk, *values, weight, one.even, one.labelled), strict=True))
 
 
 def export_columns(scores: Scores) -> list[str]:
@@ -354,16 +399,33 @@ def _mean_measure(column: Column, given: Mapping[int, Sequence[float]]) -> Measu
 # -- RocketEval --------------------------------------------------------------------------------------------------------
 
 
+def unsupervised_scores(run: Run) -> dict[int, float]:
+    """RocketEval's unsupervised score on the scale of the run, by response id; of those that have a probability. One
+    query."""
+    scale = run.round or run.project
+    return _unsupervised(_read(run)[0], scale.scale_low, scale.scale_high)
+
+
+def _unsupervised(said: Mapping[int, Said], low: int, high: int) -> dict[int, float]:
+    scores = {
+        response: unsupervised_score([one.probability(question) for question in one.answers], low, high)
+        for response, one in said.items()
+    }
+    return {response: score for response, score in scores.items() if score is not None}
+
+
 def _rocketeval_measures(
-    run: Run, said: Mapping[int, Said], asked: Mapping[int, Asked], notes: list[str], *, supervised: bool
+    run: Run,
+    said: Mapping[int, Said],
+    asked: Mapping[int, Asked],
+    notes: list[str],
+    weights: list[Weighed],
+    *,
+    supervised: bool,
 ) -> list[Measure]:
     scale = run.round or run.project
     low, high = scale.scale_low, scale.scale_high
-    alone = {}
-    for response, one in said.items():
-        score = unsupervised_score([one.probability(question) for question in one.answers], low, high)
-        if score is not None:
-            alone[response] = score
+    alone = _unsupervised(said, low, high)
     column = Column(
         "rocketeval_unsupervised",
         _("RocketEval, unsupervised"),
@@ -392,6 +454,7 @@ def _rocketeval_measures(
         )
         for response, score in alone.items()
     }
+    weights += weighed(judged, labels)
     found_scores = learned(judged, labels, low, high)
     left_out = len(alone) - len(found_scores)
     if left_out:

@@ -74,6 +74,37 @@ def learned(judged: Mapping[int, Judged], labels: Mapping[int, float], low: int,
     return found
 
 
+class Weighed(NamedTuple):
+    """What the questions of one checklist weigh in the supervised score: by question their importances, which sum to 1
+    or are all 0; and `even`, which each would have if all weighed the same."""
+
+    checklist: int
+    labelled: int
+    importances: Mapping[int, float]
+
+    @property
+    def even(self) -> float:
+        return 1 / len(self.importances)
+
+
+def weighed(judged: Mapping[int, Judged], labels: Mapping[int, float]) -> list[Weighed]:
+    """The weights of the questions by checklist, learned from all labelled responses to the instruction. A checklist
+    with fewer than LEAST_TRAINING of them has none. They are for reading: no response is scored by this forest."""
+    together: defaultdict[int, list[Judged]] = defaultdict(list)
+    goals: defaultdict[int, list[float]] = defaultdict(list)
+    for response in sorted(judged.keys() & labels.keys()):
+        together[judged[response].checklist].append(judged[response])
+        goals[judged[response].checklist].append(labels[response])
+    found = []
+    for checklist, teachers in sorted(together.items()):
+        if len(teachers) >= LEAST_TRAINING:
+            questions = sorted({question for teacher in teachers for question in teacher.probabilities})
+            table = [_vector(teacher, questions) for teacher in teachers]
+            importances = supervised_scores(table, goals[checklist], table).item_weights.tolist()
+            found.append(Weighed(checklist, len(teachers), dict(zip(questions, importances, strict=True))))
+    return found
+
+
 def _vector(response: Judged, questions: list[int]) -> list[float]:
     """The probabilities in the order of the questions; nan where there is none."""
     given = (response.probabilities.get(question) for question in questions)

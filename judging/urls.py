@@ -24,6 +24,11 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/<int:pk>/disagreements/", comparison.run_disagreements, name="run_disagreements"),
     path("projects/<slug:slug>/runs/<int:pk>/scores/", scores.run_scores, name="run_scores"),
     path("projects/<slug:slug>/runs/<int:pk>/scores.<str:format>", scores.export_scores, name="export_scores"),
+    path(
+        "projects/<slug:slug>/runs/<int:pk>/scores-weights.<str:format>",
+        scores.export_scores_weights,
+        name="export_scores_weights",
+    ),
     path("projects/<slug:slug>/rounds/<int:pk>/agreement/", agreement.agreement, name="agreement"),
     path("projects/<slug:slug>/rounds/<int:pk>/judges/", comparison.round_judges, name="round_judges"),
     path("healthz", health.healthz, name="healthz"),

@@ -112,9 +112,13 @@ def shared_domain(voices: Iterable[Voice], crowd: Crowd | None = None) -> tuple[
 
 
 def preferences_from(
-    scores: Mapping[Unit, float], gaps: Mapping[Unit, str], pairs: Iterable[tuple[Unit, Unit]]
+    scores: Mapping[Unit, float],
+    gaps: Mapping[Unit, str],
+    pairs: Iterable[tuple[Unit, Unit]],
+    margin: float = 0.0,
 ) -> Voice:
-    """The preferences that follow from one number for each response; equal numbers are a tie.
+    """The preferences that follow from one number for each response; numbers that are equal, or differ by less than
+    `margin`, are a tie.
 
     gaps  by response without a number, why it has none; a response that is in neither was never asked about
     """
@@ -122,9 +126,9 @@ def preferences_from(
     missing: dict[Unit, str] = {}
     for first, second in pairs:
         if first in scores and second in scores:
-            said[first, second] = (preference_from_scores(scores[first], scores[second]),)
-        elif (gap := gaps.get(first) or gaps.get(second)) is not None:
-            missing[first, second] = gap
+            said[first, second] = (preference_from_scores(scores[first], scores[second], margin),)
+        elif reasons := [gaps[one] for one in (first, second) if one in gaps and one not in scores]:
+            missing[first, second] = "pending" if "pending" in reasons else reasons[0]
     return Voice(PREFERENCE, said, PREFERENCES, missing)
 
 

@@ -150,6 +150,7 @@ class World:
             "export_verdicts": of(self.run, format="jsonl"),
             "run_scores": of(self.run),
             "export_scores": of(self.run, format="csv"),
+            "export_scores_weights": of(self.run, format="csv"),
             "run_comparison": of(self.run),
             "export_comparison": of(self.run, format="jsonl"),
             "run_disagreements": of(self.run),

@@ -3,11 +3,13 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotate.models import Project, Round
 from judging.agreement import Preference
 from judging.cells import shown
+from judging.costs import standings
 from judging.live import Agreement
 from judging.models import Judge, Run, Verdict
 from judging.pairs import first_shown, preference_of
@@ -15,6 +17,7 @@ from judging.protocols import PROTOCOLS
 from judging.runs import MOST_REPEATS
 
 PINNED = "pinned"
+COST = serializers.DecimalField(max_digits=20, decimal_places=10)
 
 
 def _limit(**options: Any) -> serializers.DecimalField:
@@ -65,16 +68,26 @@ class ProgressSerializer(serializers.Serializer[Any]):
     total = serializers.IntegerField()
 
 
+class RunListSerializer(serializers.ListSerializer[Run]):
+    """Runs, for which progress and cost are read together."""
+
+    def to_representation(self, data: Any) -> list[Any]:
+        listed = list(data)
+        self.standings = standings(listed)
+        return super().to_representation(listed)
+
+
 class RunSerializer(serializers.ModelSerializer[Run]):
     """A run with its progress and its cost so far, in US dollars."""
 
     checklists = serializers.SerializerMethodField(help_text="pinned (by the round), newest, or the name of a policy.")
     analysis = serializers.SerializerMethodField(help_text="Whether reasons are asked for before the verdict.")
-    progress = ProgressSerializer()
-    cost = serializers.DecimalField(max_digits=20, decimal_places=10)
+    progress = serializers.SerializerMethodField()
+    cost = serializers.SerializerMethodField()
 
     class Meta:
         model = Run
+        list_serializer_class = RunListSerializer
         fields = (
             "id",
             "kind",
@@ -97,6 +110,19 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "progress",
             "cost",
         )
+
+    def to_representation(self, instance: Run) -> dict[str, Any]:
+        together = self.parent.standings if isinstance(self.parent, RunListSerializer) else standings([instance])
+        self.standing = together[instance.pk]
+        return super().to_representation(instance)
+
+    @extend_schema_field(ProgressSerializer)
+    def get_progress(self, run: Run) -> dict[str, int]:
+        return self.standing.progress
+
+    @extend_schema_field(COST)
+    def get_cost(self, run: Run) -> str:
+        return str(COST.to_representation(self.standing.cost))
 
     def get_checklists(self, run: Run) -> str:
         return run.checklist_policy or PINNED

@@ -10,9 +10,10 @@ from django.views.decorators.http import require_safe
 from annotate.access import RESEARCH, MemberRequest, members
 from annotate.exporting.streams import download
 from annotate.models import Project
+from judging.costs import projection
 from judging.forms.scores import ScoresForm
 from judging.models import Run
-from judging.scores import export_columns, export_rows, scores_of
+from judging.scores import WEIGHTS_EXPORTED, export_columns, export_rows, export_weights, scores_of, weights_of
 
 ROWS_A_PAGE = 50
 
@@ -31,6 +32,8 @@ def run_scores(request: MemberRequest, project: Project, pk: int) -> HttpRespons
         "page": page,
         "rows": [(row, row.cells(scores.columns)) for row in page],
         "query": form.query,
+        "weights": weights_of(scores, list(page)),
+        "projection": projection(run),
     }
     return render(request, "judging/scores.html", context)
 
@@ -43,6 +46,15 @@ def export_scores(request: MemberRequest, project: Project, pk: int, format: str
     scores = scores_of(run, **form.choice)
     rows = export_rows(run, scores, form.choice["missing"])
     return download(rows, export_columns(scores), format, f"{project.slug}-run-{run.pk}-scores")
+
+
+@require_safe
+@members(*RESEARCH)
+def export_scores_weights(request: MemberRequest, project: Project, pk: int, format: str) -> HttpResponseBase:
+    """What the questions weigh in the supervised scores."""
+    run = _run(project, pk)
+    rows = export_weights(run, scores_of(run, supervised=True))
+    return download(rows, WEIGHTS_EXPORTED, format, f"{project.slug}-run-{run.pk}-weights")
 
 
 def _run(project: Project, pk: int) -> Run:

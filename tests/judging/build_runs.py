@@ -29,7 +29,8 @@ def call(run: Run, response: Response, **fields: Any) -> Call:
 
 
 def verdict(run: Run, response: Response, state: str, *, repeat: int = 1, **fields: Any) -> Verdict:
-    asked = call(run, response, question=fields.get("question"), repeat=repeat)
+    about = {name: fields[name] for name in ("question", "dimension") if name in fields}
+    asked = call(run, response, **about, repeat=repeat)
     made = Verdict.objects.create(run=run, call=asked, response=response, state=state, repeat=repeat, **fields)
     recount.rebuild_run(run)
     return made

@@ -14,9 +14,10 @@ from django.test import Client
 
 from annotate import labelling
 from annotate.models import Annotation, Item, Project, Response, Round, Task, User
-from judging import beside, disagreements
+from judging import beside, disagreements, recount
 from judging.agreement import Figure, Label, Value
 from judging.comparison import Line, ceilings, closeness, compare, consistency
+from judging.hearing import voices_beside, voices_of
 from judging.labels import ANSWERS, PREFERENCE, QUESTIONS, SCORE, Facet, Labels
 from judging.models import Call, Run, Verdict
 from judging.panels import among_judges, pair_of, panel_of_judges
@@ -225,6 +226,91 @@ def test_preferences_follow_from_scores_and_from_pass_rates() -> None:
     assert rates == {"a": 0.5, "b": 1.0}
     assert waiting == {"a": "unreadable", "c": "pending", "d": "no_rate"}
     assert preferences_from(rates, waiting, [("a", "b"), ("b", "c")]).values == {("a", "b"): "loss"}
+
+
+def test_within_a_margin_preferences_are_ties() -> None:
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    made = preferences_from({"a": 3.0, "b": 3.06, "c": 3.16}, {}, pairs, 0.1)
+    assert made.values == {("a", "b"): "tie", ("b", "c"): "loss", ("a", "c"): "loss"}
+
+
+@pytest.fixture
+def compared(project: Project, ann: User) -> Round:
+    """A round in which Ann compares two responses to one item, whose checklist has two questions."""
+    item = build.item(project, "moss")
+    build.checklist(item, "Is it short?", "Is it true?")
+    round = build.round(project, opened=False)
+    first, second = item.responses.order_by("pk")
+    Round.objects.filter(pk=round.pk).update(state="open", opened_at=item.created_at)
+    task = Task.objects.create(round=round, item=item, response=first, other=second, swapped=False, position=1)
+    seat = task.assignments.create(seat=1, state="submitted", annotator=ann)
+    fields = {"state": "submitted", "submitted_at": item.created_at, "assignment": seat}
+    task.annotations.create(annotator=ann, preference=1, **fields)
+    recount.rebuild(round)
+    return round
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "preference"),
+    [((0.95, 0.95), (0.55, 0.55), "win"), ((0.55, 0.55), (0.53, 0.55), "tie"), ((0.4, 0.2), (0.45, 0.45), "loss")],
+)
+def test_preferences_follow_from_the_probabilities_of_rocketeval_within_its_margin(
+    compared: Round, first: tuple[float, float], second: tuple[float, float], preference: str, client: Client, bob: User
+) -> None:
+    """On the scale from 1 to 5, (.55 - .54) * 4 = .04 is less than the margin of 0.1."""
+    run = run_of(compared, "rocketeval")
+    pair = list(Response.objects.order_by("pk"))
+    for response, shares in zip(pair, (first, second), strict=True):
+        for question, share in zip(response.item.checklists.get().questions.all(), shares, strict=True):
+            state = "yes" if share > 0.5 else "no"
+            verdict(run, response, state, question=question, probability=share, captured=0.9)
+
+    found = voices_beside(run, compared)[PREFERENCE]
+
+    assert found.values == {(pair[0].pk, pair[1].pk): preference}
+    client.force_login(bob)
+    page = client.get(f"/projects/garden/runs/{run.pk}/comparison/").text
+    assert "less than the margin of 0.1 are a tie" in page
+    assert "with a margin of 0.1" in client.get(f"/projects/garden/rounds/{compared.pk}/judges/?run={run.pk}").text
+
+
+def test_a_preference_waits_for_the_last_question(compared: Round) -> None:
+    run = run_of(compared, "rocketeval")
+    pair = list(Response.objects.order_by("pk"))
+    short, true = pair[0].item.checklists.get().questions.all()
+    for response in pair:
+        verdict(run, response, "yes", question=short, probability=0.9, captured=0.9)
+    verdict(run, pair[0], "unparsed", question=true)
+    call(run, pair[1], question=true, state="planned")
+    found = voices_beside(run, compared)[PREFERENCE]
+    assert (found.values, found.gaps) == ({}, {(pair[0].pk, pair[1].pk): "pending"})
+
+
+def test_scores_on_dimensions_are_mapped_to_the_scale_of_the_round(project: Project) -> None:
+    """By hand: 3 of 1 to 3 is 5 of 1 to 5, 3 of 1 to 9 is 2, and their mean is 3.5; a response that lacks a dimension
+    has no score."""
+    fluency = build.dimension(project, "Fluency", scale_low=1, scale_high=3)
+    depth = build.dimension(project, "Depth", scale_low=1, scale_high=9)
+    build.item(project, "moss", systems=("Aster", "Briar", "Clover", "Daisy"))
+    round = build.round(project)
+    run = run_of(round, "geval", repeats=2)
+    aster, briar, clover, daisy = Response.objects.order_by("pk")
+    verdict(run, aster, "score", score=3.0, dimension=fluency)
+    verdict(run, aster, "score", score=3.0, dimension=depth)
+    verdict(run, briar, "score", score=3.0, dimension=fluency)
+    verdict(run, briar, "unparsed", dimension=depth)
+    verdict(run, clover, "score", score=3.0, dimension=fluency)
+    call(run, clover, dimension=depth, state="planned")
+    for repeat, score in ((1, None), (2, 9.0)):
+        verdict(run, daisy, "score", score=1.0, dimension=fluency, repeat=repeat)
+        verdict(run, daisy, "score" if score else "error", score=score, dimension=depth, repeat=repeat)
+
+    found = voices_of(run)[SCORE]
+
+    assert found.said == {aster.pk: (3.5,), daisy.pk: (3.0,)}
+    assert found.values == {aster.pk: 4.0, daisy.pk: 3.0}
+    assert found.gaps == {briar.pk: "unreadable", clover.pk: "pending"}
+    assert found.domain == SCALE
 
 
 def test_differences_come_with_the_largest_first() -> None:

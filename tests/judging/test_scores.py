@@ -17,8 +17,8 @@ from judging.agreement import Figure, MissingPolicy
 from judging.methods import setup_of
 from judging.models import Run
 from judging.protocols import PROTOCOLS
-from judging.scores import Scores, scores_of
-from judging.supervision import Judged, learned
+from judging.scores import Scores, scores_of, weights_of
+from judging.supervision import Judged, learned, weighed
 from tests import build
 from tests.judging.build_runs import call, run_of, verdict
 from tests.scripted_endpoint import Play, ScriptedEndpoint
@@ -275,7 +275,9 @@ def test_labels_that_are_all_the_same_leave_the_unsupervised_score() -> None:
     assert (found.weight, found.final) == (0.0, given[2].unsupervised)
 
 
-def test_a_run_learns_from_the_people_of_its_round(project: Project, ann: User, abe: User) -> None:
+def test_a_run_learns_from_the_people_of_its_round(
+    project: Project, ann: User, abe: User, client: Client, bob: User
+) -> None:
     item = build.item(project, "moss", systems=("Aster", "Briar", "Clover", "Daisy"))
     checklist = build.checklist(item, "Is it short?", "Is it true?")
     round = build.round(project, Round.Kind.CHECK_THEN_SCORE)
@@ -295,6 +297,30 @@ def test_a_run_learns_from_the_people_of_its_round(project: Project, ann: User, 
     assert None not in found.values()
     assert found["moss", "Daisy"] > found["moss", "Clover"]  # type: ignore[operator]
     assert scores.notes == []
+
+    [one] = weights_of(scores, scores.rows)
+    assert (one.labelled, one.even, one.learned) == (3, 0.5, True)
+    assert sum(weight for _, weight in one.questions) == pytest.approx(1)
+    client.force_login(bob)
+    page = client.get(f"/projects/garden/runs/{run.pk}/scores/?supervised=on").text
+    assert "What the questions weigh" in page
+    assert "moss: 2 questions, 3 responses with scores of people" in page
+    assert "What the questions weigh" not in client.get(f"/projects/garden/runs/{run.pk}/scores/").text
+    answer: Any = client.get(f"/projects/garden/runs/{run.pk}/scores-weights.csv")
+    rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    assert {row["question"] for row in rows} == {"Is it short?", "Is it true?"}
+    assert [row["even"] for row in rows] == ["0.5", "0.5"]
+
+
+def test_the_weights_are_the_importances_of_the_papers_forest() -> None:
+    given = judged((0.9, 0.1), (0.8, 0.3), (0.2, 0.7), (0.1, None))
+    labels = {0: 5.0, 1: 4.0, 2: 2.0}
+    forest: Any = ExtraTreesRegressor(n_estimators=10, max_depth=2, random_state=42)  # type: ignore[no-untyped-call]
+    forest.fit([[0.9, 0.1], [0.8, 0.3], [0.2, 0.7]], [5.0, 4.0, 2.0])
+    [found] = weighed(given, labels)
+    assert (found.checklist, found.labelled, found.even) == (1, 3, 0.5)
+    assert list(found.importances.values()) == pytest.approx(forest.feature_importances_)
+    assert weighed(given, {0: 5.0}) == []
 
 
 def test_without_people_the_page_says_that_there_is_nothing_to_learn_from(garden: Garden) -> None:
