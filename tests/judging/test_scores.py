@@ -355,7 +355,9 @@ def test_the_page_shows_systems_and_responses(garden: Garden, client: Client, bo
 
 def test_a_run_without_verdicts_says_so(garden: Garden, client: Client, bob: User) -> None:
     client.force_login(bob)
-    assert "No scores" in client.get(f"/projects/garden/runs/{garden.run('tick').pk}/scores/").text
+    page = client.get(f"/projects/garden/runs/{garden.run('tick').pk}/scores/").text
+    assert "No scores" in page
+    assert "it asks no checklist" in page
 
 
 def test_the_export_has_a_row_for_each_response(garden: Garden, client: Client, bob: User) -> None:
