@@ -30,6 +30,7 @@ from judging.protocols import Outcome
 
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 60.0
+MOST_REFUSALS = 100  # how often an endpoint may ask for fewer calls when it is asked the same
 
 
 def claimable(now: datetime.datetime) -> Q:
@@ -153,13 +154,17 @@ def failed(
 ) -> Settlement:
     """Of a failed call: to be asked again later, or given up with `errors` as its verdicts.
 
-    A failure of the whole endpoint costs the call no attempt, because it says nothing about this call; unless a reply
-    came that was paid, or the call is `alone` with its failure among others that are answered.
+    A failure of the whole endpoint, or one that asks for fewer calls, costs the call no attempt: it says nothing about
+    this call. Unless a reply came that was paid, or the call is `alone` with its failure among others, or was refused
+    `MOST_REFUSALS` times.
     """
     call.error = failure.reason
-    waits = failure.endpoint_down and not (alone or call.reply)
+    call.refusals += failure.busy
+    waits = failure.busy or (failure.endpoint_down and not (alone or call.reply))
     call.attempts += 0 if waits or call.reply else 1  # a reply was counted when it came
     spent = call.attempts % settings.CALL_MAX_ATTEMPTS == 0
+    if failure.busy and call.refusals % MOST_REFUSALS == 0:
+        return Settlement(call, Call.State.FAILED, errors, failure=failure)
     if waits or ((failure.retryable or failure.endpoint_down) and not spent):
         call.not_before = now + datetime.timedelta(seconds=wait_before(call.attempts, failure))
         return Settlement(call, Call.State.PLANNED, failure=failure)
@@ -180,8 +185,8 @@ def settle(settlements: Sequence[Settlement], now: datetime.datetime) -> int:
                 )
             if one.follow_up is not None:
                 one.follow_up.run, one.follow_up.follows = one.call.run, one.call
-                one.follow_up.position = one.call.position + 1
-                one.follow_up.save()
+                one.follow_up.pk, one.follow_up.position = None, one.call.position + 1
+                one.follow_up.save(force_insert=True)
         statements.run_many(statements.STORE_CALL, [_stored(one, now) for one in mine])
         Verdict.objects.bulk_create(verdict for one in mine for verdict in verdicts_of(one.call, one.outcomes))
         settled = [one.call for one in mine if one.state != Call.State.PLANNED]
@@ -195,6 +200,8 @@ def wait_before(attempts: int, failure: CallFailed) -> float:
     calls that failed together do not come back together."""
     if failure.retry_after is not None:
         return failure.retry_after + random.uniform(0, 0.5)
+    if failure.busy:
+        return FIRST_WAIT_SECONDS * random.uniform(1.0, 2.0)
     if failure.endpoint_down:
         return FIRST_WAIT_SECONDS
     doubled = min(FIRST_WAIT_SECONDS * 2.0 ** (attempts - 1), LONGEST_WAIT_SECONDS)
@@ -246,6 +253,7 @@ def _stored(one: Settlement, now: datetime.datetime) -> list[Any]:
         None if planned else moment(now),
         moment(call.not_before) if planned else None,
         call.attempts,
+        call.refusals,
         "" if one.state == Call.State.DONE else call.error,
         call.cache_key,
         call.from_cache,
@@ -259,5 +267,6 @@ def _stored(one: Settlement, now: datetime.datetime) -> list[Any]:
         call.output_tokens,
         call.latency_ms,
         call.written_id,
+        None if planned or call.input_tokens or not call.reply or call.from_cache else call.reserved,
         call.pk,
     ]

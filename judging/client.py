@@ -10,7 +10,8 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -23,7 +24,7 @@ from judging import faults
 from judging.faults import CallFailed
 from judging.models import Judge
 from judging.models.judge import KeyUnavailable
-from judging.networks import PublicOnly
+from judging.networks import PublicOnly, Transport
 from judging.prompts import Message
 from judging.prompts.fences import storable
 
@@ -66,6 +67,17 @@ class Reply:
     counts_cached: bool = False
 
 
+# How a parameter is sent to an endpoint that does not take it: otherwise with the same meaning, or not at all.
+_INSTEAD: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "max_tokens": lambda value: {"max_completion_tokens": value},
+    "seed": lambda value: {},
+    "response_format": lambda value: {},  # the prompt asks for the same form in words
+    "top_logprobs": lambda value: {"top_logprobs": min(value, FEWEST_ALTERNATIVES)},
+}
+# Names of such parameters by base URL and model, for as long as the process lives.
+_REPLACED: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+
+
 class Endpoint:
     """A judge's endpoint, opened as an async context manager that holds the connections of its calls."""
 
@@ -75,7 +87,7 @@ class Endpoint:
         self.timeout = timeout
         self._api_key = api_key
         self._connections = connections
-        self._learned: dict[str, dict[str, Any]] = {}  # what this endpoint takes in the place of a parameter
+        self._replaced = _REPLACED[base_url, model]
         self._client: openai.AsyncOpenAI
 
     def __repr__(self) -> str:
@@ -96,7 +108,7 @@ class Endpoint:
             timeout=httpx2.Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout)),
             follow_redirects=False,  # a redirect would carry the texts, and perhaps the key, to another host
             limits=limits,
-            transport=None if settings.JUDGES_ON_PRIVATE_NETWORKS else PublicOnly(limits=limits),
+            transport=(Transport if settings.JUDGES_ON_PRIVATE_NETWORKS else PublicOnly)(limits=limits),
             event_hooks={"request": [self._keep_own_headers]},
         )
         self._client = openai.AsyncOpenAI(
@@ -113,6 +125,7 @@ class Endpoint:
         for name in list(request.headers):
             if name.lower() not in _SENT_HEADERS:
                 del request.headers[name]
+        request.headers["accept-encoding"] = "identity"  # so that a small answer cannot unfold into a large one
         request.headers["authorization"] = f"Bearer {self._api_key}"
 
     async def post(self, messages: Sequence[Message], parameters: dict[str, Any]) -> httpx2.Response:
@@ -126,24 +139,13 @@ class Endpoint:
         """The parameters under the names that this endpoint was found to take."""
         sent: dict[str, Any] = {}
         for name, value in parameters.items():
-            sent |= self._learned.get(name, {name: value})
+            sent |= _INSTEAD[name](value) if name in self._replaced else {name: value}
         return sent
 
-    def learn(self, error: CallFailed, parameters: dict[str, Any]) -> bool:
-        """Whether an error tells of a parameter that can be sent otherwise with the same meaning, or left out."""
-        name = error.parameter
-        if name not in parameters or name in self._learned:
-            return False
-        instead: dict[str, dict[str, Any]] = {
-            "max_tokens": {"max_completion_tokens": parameters[name]},
-            "seed": {},
-            "response_format": {},  # the prompt asks for the same form in words
-            "top_logprobs": {"top_logprobs": FEWEST_ALTERNATIVES},
-        }
-        if name not in instead or instead[name] == {name: parameters[name]}:
-            return False
-        self._learned[name] = instead[name]
-        return True
+    def learn(self, error: CallFailed) -> None:
+        """Remember a parameter that must be sent otherwise with the same meaning, or left out."""
+        if error.parameter in _INSTEAD:
+            self._replaced.add(error.parameter)
 
     def without_key(self, text: str) -> str:
         return faults.without_secrets(text, self._api_key)
@@ -155,9 +157,12 @@ async def ask(endpoint: Endpoint, messages: Sequence[Message], parameters: dict[
     started = time.monotonic()
     try:
         response = await endpoint.post(messages, sent)
-    except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, OSError, ValueError) as error:
+    except CallFailed:
+        raise
+    except Exception as error:  # whatever the library makes of a broken or hostile answer
         failure = faults.explain(error, endpoint.timeout, endpoint.without_key)
-        if endpoint.learn(failure, parameters):
+        endpoint.learn(failure)
+        if endpoint.accepted(parameters) != sent:  # other calls of the same moment may have learned it first
             return await ask(endpoint, messages, parameters)
         raise failure from error
     latency = round((time.monotonic() - started) * 1000)
@@ -174,7 +179,7 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
         raise CallFailed("The endpoint sent an empty answer.", retryable=True)
     try:
         body = json.loads(response.content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         what = "a web page" if response.content.lstrip().startswith(b"<") else "not valid JSON"
         raise CallFailed(f"The endpoint's answer is {what}: is the base URL right?", retryable=True) from error
     choices = body.get("choices") if isinstance(body, dict) else None
@@ -185,7 +190,7 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
     text = message.get("content") or message.get("refusal") or ""
     if not isinstance(text, str):
         raise CallFailed("The endpoint's reply is not a text.", retryable=True)
-    finish = str(choice.get("finish_reason") or "")[:40]
+    finish = storable(str(choice.get("finish_reason") or ""))[:40]
     alternatives = _alternatives(choice.get("logprobs"))
     if not text.strip() and not any(alternatives):
         raise _no_text(finish)
@@ -216,15 +221,23 @@ def _alternatives(given: Any) -> list[list[tuple[str, float]]]:
     for token in tokens[:TOKENS_KEPT] if isinstance(tokens, list) else ():
         listed = token.get("top_logprobs") if isinstance(token, dict) else None
         pairs = [
-            (storable(entry["token"]), float(entry["logprob"]))
+            (storable(entry["token"]), logprob)
             for entry in (listed if isinstance(listed, list) else ())
             if isinstance(entry, dict)
             and isinstance(entry.get("token"), str)
-            and isinstance(entry.get("logprob"), int | float)
-            and math.isfinite(entry["logprob"])
+            and (logprob := _finite(entry.get("logprob"))) is not None
         ]
         found.append(sorted(pairs, key=lambda pair: -pair[1]))
     return found
+
+
+def _finite(value: Any) -> float | None:
+    """A number that a float holds; None for anything else."""
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _no_text(finish: str) -> CallFailed:
@@ -237,4 +250,5 @@ def _no_text(finish: str) -> CallFailed:
 
 def _count(value: Any) -> int:
     """A number of tokens, 0 for anything that is none."""
-    return min(int(value), MOST_TOKENS) if isinstance(value, int | float) and 0 <= value < float("inf") else 0
+    number = _finite(value)
+    return min(int(number), MOST_TOKENS) if number is not None and number >= 0 else 0

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db.models import Avg, Count, Q, Sum
 
-from judging import claims, units
+from judging import claims, tokens, units
 from judging.methods import Judging, setup_of
 from judging.models import Call, Judge, Run
 from judging.prompts import Message
@@ -26,11 +25,6 @@ from judging.spending import MILLION, most_cost
 
 SAMPLED = 50  # planned calls whose prompts are filled
 LOOKED_BACK = 200  # earlier calls of a judge that tell how it counts, and how long its replies are
-LETTERS_A_TOKEN = 4
-_IDEOGRAMS = re.compile(
-    "[\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
-    "\U00020000-\U0003ffff]"
-)
 
 
 @dataclass(frozen=True)
@@ -140,19 +134,12 @@ class Sample:
     @property
     def tokens(self) -> float:
         """Tokens of one prompt, by counting letters."""
-        return sum(letters_in_tokens(prompt) for prompt in self.prompts) / max(1, len(self.prompts))
+        return sum(tokens.likely(prompt) for prompt in self.prompts) / max(1, len(self.prompts))
 
 
 def _planned(run: Run, found: Sequence[Unit]) -> Iterator[Call]:
     for unit in found:
         yield from PROTOCOLS[run.method].plan(unit, run.repeats)
-
-
-def letters_in_tokens(messages: Sequence[Message]) -> float:
-    """Tokens of a prompt by counting: one for each Chinese, Japanese or Korean letter, one for four others."""
-    text = "".join(message["content"] for message in messages)
-    ideograms = len(_IDEOGRAMS.findall(text))
-    return ideograms + (len(text) - ideograms) / LETTERS_A_TOKEN
 
 
 def estimate(run: Run, sample: Sample) -> Estimate:
@@ -229,10 +216,10 @@ def _counted_by(judge: Judge) -> float | None:
         run__judge=judge, state=Call.State.DONE, from_cache=False, attempts=1, input_tokens__gt=0
     ).order_by("-pk")
     rows = [
-        (tokens, letters_in_tokens(prompt)) for tokens, prompt in told.values_list("input_tokens", "prompt")[:SAMPLED]
+        (counted, tokens.likely(prompt)) for counted, prompt in told.values_list("input_tokens", "prompt")[:SAMPLED]
     ]
-    letters = sum(counted for _, counted in rows)
-    return sum(tokens for tokens, _ in rows) / letters if letters else None
+    likely = sum(guessed for _, guessed in rows)
+    return sum(counted for counted, _ in rows) / likely if likely else None
 
 
 def _answered_before(run: Run, sample: Sample) -> float:

@@ -14,6 +14,8 @@ import httpx2
 import openai
 from django.utils import timezone
 
+from judging.prompts.fences import storable
+
 LONGEST_WAIT = 3600.0  # seconds; an endpoint that asks for more is asked again after this
 _REPLACEABLE = ("max_tokens", "seed", "response_format", "top_logprobs")  # parameters that can be sent otherwise
 _PROBABILITIES = {"logprobs", "top_logprobs"}
@@ -25,8 +27,8 @@ class CallFailed(Exception):
     """A call without a usable reply.
 
     reason: a sentence, with the remedy where there is one. retryable: the same call may work later. retry_after:
-    seconds that the endpoint asked to wait. endpoint_down: no call to this judge would work now. parameter: the name
-    of a parameter that the endpoint does not take.
+    seconds that the endpoint asked to wait. endpoint_down: no call to this judge would work now. busy: there are too
+    many calls at a time. parameter: the name of a parameter that the endpoint does not take.
     """
 
     def __init__(
@@ -36,13 +38,15 @@ class CallFailed(Exception):
         retryable: bool = False,
         retry_after: float | None = None,
         endpoint_down: bool = False,
+        busy: bool = False,
         parameter: str = "",
     ) -> None:
         super().__init__(reason)
-        self.reason = reason[:500]
+        self.reason = storable(reason)[:500]
         self.retryable = retryable
         self.retry_after = retry_after
         self.endpoint_down = endpoint_down
+        self.busy = busy
         self.parameter = parameter
 
 
@@ -112,7 +116,9 @@ def _status(response: httpx2.Response, censor: Callable[[str], str]) -> CallFail
             f"The endpoint does not know the model or the address: check both.{detail}", endpoint_down=True
         )
     if status == 429:
-        return CallFailed("The endpoint asks for fewer calls (429).", retryable=True, retry_after=wait_of(response))
+        return CallFailed(
+            "The endpoint asks for fewer calls (429).", retryable=True, retry_after=wait_of(response), busy=True
+        )
     if status == 503:  # not this call, but the whole server: overloaded, restarting, or still loading its model
         return CallFailed(
             f"The endpoint is not ready (503).{detail}",
@@ -133,7 +139,7 @@ def _error_of(response: httpx2.Response) -> dict[str, Any]:
     """The error object of a response body, which comes in several shapes; {} where there is none."""
     try:
         body = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(body, dict):
         return {}

@@ -1,8 +1,9 @@
-"""Which addresses a judge call may reach where private networks are forbidden."""
+"""Which addresses a judge call may reach where private networks are forbidden, and how much an answer may hold."""
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import AsyncIterator
 
 import anyio
 import httpx2
@@ -10,9 +11,38 @@ import httpx2
 from judging.faults import CallFailed
 
 PRIVATE = "The endpoint's address lies in a private network, which this server does not call: use a public host."
+LARGEST_ANSWER = 10_000_000  # bytes; token probabilities of a long reply take some hundred thousand
 
 
-class PublicOnly(httpx2.AsyncHTTPTransport):
+class Transport(httpx2.AsyncHTTPTransport):
+    """Reads no more of an answer than `LARGEST_ANSWER`."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Limited(response.stream)
+        return response
+
+
+class _Limited(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > LARGEST_ANSWER:
+                raise CallFailed(
+                    f"The endpoint's answer is larger than {LARGEST_ANSWER:,} bytes: limit the tokens of a reply."
+                )
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class PublicOnly(Transport):
     """Connects to public addresses alone. The name is resolved once and the connection made to the very address that
     was checked, so that a name cannot change its address between the check and the call."""
 

@@ -13,16 +13,15 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Q
 
+from judging import tokens
 from judging.models import Call, Judge, Pace, Sending
 
 WINDOW = datetime.timedelta(seconds=61)  # a minute, and a second for the way to the endpoint
-CHARACTERS_A_TOKEN = 3  # fewer than most texts have, so that the estimate is rather too high
 
 
 def tokens_of(call: Call) -> int:
-    """What a call may cost in tokens, estimated from its texts and the most that its reply may have."""
-    said = sum(len(message["content"]) for message in call.prompt)
-    return said // CHARACTERS_A_TOKEN + int(call.parameters.get("max_tokens", 0))
+    """What a call may take in tokens, by its texts and the most that its reply may have: rather too many."""
+    return tokens.rather_many(call.prompt) + int(call.parameters.get("max_tokens", 0))
 
 
 def held_until(judge: Judge, now: datetime.datetime) -> datetime.datetime | None:
@@ -52,13 +51,13 @@ def admit(judge: Judge, calls: Sequence[Call], now: datetime.datetime) -> tuple[
         Pace.objects.select_for_update().get(judge=judge)  # one worker at a time
         Sending.objects.filter(judge=judge, at__lte=now - WINDOW).delete()
         window = list(Sending.objects.filter(judge=judge).order_by("at").values_list("at", "tokens"))
-        number, tokens = len(window), sum(used for _, used in window)
+        number, taken = len(window), sum(used for _, used in window)
         admitted: list[Sending] = []
         for call in calls:
             wanted = tokens_of(call)
-            if not _fits(judge, number + 1, tokens + wanted):
+            if not _fits(judge, number + 1, taken + wanted):
                 break
-            number, tokens = number + 1, tokens + wanted
+            number, taken = number + 1, taken + wanted
             admitted.append(Sending(judge=judge, call=call, at=now, tokens=wanted))
         Sending.objects.bulk_create(admitted)
     if len(admitted) == len(calls):
@@ -66,8 +65,8 @@ def admit(judge: Judge, calls: Sequence[Call], now: datetime.datetime) -> tuple[
     # When enough of the window has passed for the next one.
     wanted = tokens_of(calls[len(admitted)])
     for at, used in [*window, *((one.at, one.tokens) for one in admitted)]:
-        number, tokens = number - 1, tokens - used
-        if _fits(judge, number + 1, tokens + wanted):
+        number, taken = number - 1, taken - used
+        if _fits(judge, number + 1, taken + wanted):
             return len(admitted), at + WINDOW
     return len(admitted), now + WINDOW
 

@@ -194,7 +194,7 @@ def retry_failed(run: Run) -> int:
     """Plan the failed calls of a run that was not cancelled once more. Returns their number."""
     with transaction.atomic():
         running = Run.objects.filter(pk=run.pk).exclude(state=Run.State.CANCELLED)
-        if not running.select_for_update().exists():
+        if not running.select_for_update(no_key=True).values_list("pk").first():
             return 0
         failed = list(run.calls.filter(state=Call.State.FAILED).values_list("pk", flat=True))
         if not failed:
@@ -214,7 +214,8 @@ def add_repeats(run: Run, more: int) -> int:
     """Ask everything that a judging run asked `more` times again, under the repeat numbers that follow; returns the
     number of calls. A finished run goes on with them. Raises PlanError."""
     with transaction.atomic():
-        held = Run.objects.select_for_update(of=("self",)).select_related("project", "round").get(pk=run.pk)
+        locked = Run.objects.select_for_update(no_key=True, of=("self",))
+        held = locked.select_related("project", "round").get(pk=run.pk)
         _check_repeatable(held, more)
         turns = PROTOCOLS[held.method].turns
         last = held.calls.aggregate(last=Max("position"))["last"] or 0
@@ -299,7 +300,7 @@ def finish(run_id: int) -> bool:
     with transaction.atomic():
         # Whoever plans more calls holds the run's row: they are seen once it is ours.
         running = Run.objects.filter(pk=run_id, state=Run.State.RUNNING)
-        if not list(running.select_for_update().values_list("pk")) or left.exists():
+        if not list(running.select_for_update(no_key=True).values_list("pk")) or left.exists():
             return False
         return bool(running.update(state=Run.State.FINISHED, finished_at=timezone.now()))
 
@@ -345,5 +346,5 @@ def _move(run: Run, before: Sequence[str], after: str, reason: str = "") -> bool
     moved = Run.objects.filter(Q(pk=run.pk), state__in=before).update(
         state=after, pause_reason=reason[:500], failing_since=None
     )
-    run.refresh_from_db()
+    run.refresh_from_db(fields=["state", "pause_reason", "failing_since", "finished_at"])
     return bool(moved)

@@ -75,10 +75,10 @@ STORE_OBSERVED = "UPDATE judging_series SET observed = CASE id {cases} END WHERE
 
 
 STORE_CALL = """
-UPDATE judging_call SET state = %s, leased_until = NULL, lease_token = '', reserved = NULL, finished_at = %s,
-    not_before = %s, attempts = %s, error = %s, cache_key = %s, from_cache = %s, prompt = %s, parameters = %s,
+UPDATE judging_call SET state = %s, leased_until = NULL, lease_token = '', finished_at = %s, not_before = %s,
+    attempts = %s, refusals = %s, error = %s, cache_key = %s, from_cache = %s, prompt = %s, parameters = %s,
     reply = %s, alternatives = %s, finish_reason = %s, input_tokens = %s, cached_tokens = %s, output_tokens = %s,
-    latency_ms = %s, written_id = %s
+    latency_ms = %s, written_id = %s, reserved = %s
 WHERE id = %s"""
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import datetime
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from asgiref.sync import async_to_sync, sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
 
 from judging import claims, pacing, runs, spending
@@ -30,8 +31,9 @@ from judging.texts import Texts
 
 SLOT_SECONDS = 20.0
 DOWN_IN_A_ROW = 5  # failures that no waiting mends (a refused key), one after the other, that pause a run
-FAULTS_IN_A_ROW = 40  # failures of single calls, likewise
+FAULTS_IN_A_ROW = 40  # failures of single calls, likewise; and twice as many more as go at a time
 PATIENCE = datetime.timedelta(seconds=60)  # beyond the judge's time-out: how long failures that pass may last
+BUSY_PATIENCE = datetime.timedelta(minutes=30)  # how long an endpoint may ask for fewer calls without answering one
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
 GATHERING_SECONDS = 0.05  # answers are stored together with those that come within this time of the first
@@ -60,6 +62,7 @@ class Breaker:
     """
 
     patience: datetime.timedelta
+    at_a_time: int = 1  # calls
     since: datetime.datetime | None = None
     hopeless: int = 0
     faults: int = 0
@@ -71,14 +74,58 @@ class Breaker:
             return ""
         self.since = self.since or now
         self.hopeless = self.hopeless + 1 if not failure.retryable else 0
-        self.faults += not failure.endpoint_down
+        self.faults += not (failure.endpoint_down or failure.busy)
+        patience = max(self.patience, BUSY_PATIENCE) if failure.busy else self.patience
+        failing = now - self.since
+        if failure.retry_after:  # what the endpoint asks to wait is no time without answers
+            self.since = now + datetime.timedelta(seconds=failure.retry_after) - max(failing, datetime.timedelta())
         if self.hopeless >= DOWN_IN_A_ROW:
             return f"{failure.reason} Resume the run when this is put right."
-        if self.faults >= FAULTS_IN_A_ROW:
+        if self.faults >= FAULTS_IN_A_ROW + 2 * self.at_a_time:
             return f"{self.faults} calls in a row failed, the last one so: {failure.reason}"
-        if now - self.since >= self.patience:
-            return f"Nothing was answered for {self.patience.seconds} seconds, the last failure was: {failure.reason}"
+        if failing >= patience:
+            return f"Nothing was answered for {failing.seconds} seconds, the last failure was: {failure.reason}"
         return ""
+
+
+class Seats:
+    """Places for calls under way. There are fewer when the endpoint asks for fewer calls, by half at most once a second,
+    and more again as it answers: one for at most four answers."""
+
+    FEWEST = 4  # calls that come too early wait for a second and cost no attempt
+
+    def __init__(self, most: int) -> None:
+        self.most, self.open, self.taken = most, float(most), 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._next_cut: datetime.datetime | None = None
+
+    async def __aenter__(self) -> None:
+        while self.taken >= int(self.open):
+            waiting = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiting)
+            await waiting
+        self.taken += 1
+
+    async def __aexit__(self, *exception: object) -> None:
+        self.taken -= 1
+        self._wake()
+
+    def fewer(self, now: datetime.datetime) -> None:
+        if self._next_cut is None or now >= self._next_cut:
+            self.open = max(min(self.open, self.FEWEST), self.open / 2)
+            self._next_cut = now + datetime.timedelta(seconds=1)
+
+    def more(self) -> None:
+        self.open = min(float(self.most), self.open + max(1 / self.open, 0.25))
+        self._wake()
+
+    def _wake(self) -> None:
+        free = int(self.open) - self.taken
+        while self._waiting and free > 0:
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_result(None)
+                free -= 1
 
 
 def work(run_id: int, clock: Clock | None = None) -> None:
@@ -123,6 +170,7 @@ class Slot:
     clock: Clock
     stopped: bool = False
     stop_reason: str = ""  # to be stored
+    useless: int = 0  # replies in a row that lack what the protocol needs
     asking: set[asyncio.Task[None]] = field(default_factory=set)
     answers: list[tuple[Call, Reply | CallFailed | None]] = field(default_factory=list)  # None: not asked after all
     unstored: list[Settlement] = field(default_factory=list)
@@ -131,23 +179,24 @@ class Slot:
     unsure: bool = False  # whether the leases of our token are those of our calls
 
     def __post_init__(self) -> None:
-        judge = self.run.judge
+        self.judge = judge = self.run.judge
         self.token = claims.new_token()
         self.texts = Texts()
         self.deadline = self.clock.now() + datetime.timedelta(seconds=SLOT_SECONDS)
         self.next_look = self.clock.now()  # for calls to take
         self.held_until = self.next_look  # the endpoint asked for a pause
         self.next_renewal = self._renewal_due()
-        self.seats = asyncio.Semaphore(judge.concurrency)
+        self.seats = Seats(judge.concurrency)
         # Claimed before a seat is free, so that no seat waits for the database; a judge with limits is asked at once.
         self.ahead = 0 if pacing.is_limited(judge) else judge.concurrency
-        self.breaker = Breaker(PATIENCE + datetime.timedelta(seconds=judge.timeout_seconds), self.run.failing_since)
+        patience = PATIENCE + datetime.timedelta(seconds=judge.timeout_seconds)
+        self.breaker = Breaker(patience, judge.concurrency, self._failing_since())
         self.arrived = asyncio.Event()
 
     async def work(self) -> None:
         """Claim and ask until the slot is over, nothing can be taken within it, or the run stands."""
         try:
-            endpoint = Endpoint.of(self.run.judge)
+            endpoint = Endpoint.of(self.judge)
         except CallFailed as failure:
             await sync_to_async(runs.pause)(self.run, failure.reason)
             return
@@ -174,6 +223,13 @@ class Slot:
             elif self._over() or not (self._room() or await self._wait_for_calls()):
                 return
 
+    def _failing_since(self) -> datetime.datetime | None:
+        """Since when the run's calls fail, from an earlier slot; None where nothing was asked for a while."""
+        if self.run.failing_since is None:
+            return None
+        last = self.run.calls.aggregate(last=Max("not_before"))["last"]
+        return self.run.failing_since if last and last > self.clock.now() - PATIENCE else None
+
     def _over(self) -> bool:
         return self.stopped or self.clock.now() >= self.deadline
 
@@ -181,7 +237,7 @@ class Slot:
         """How many calls to claim now. A few at a time would cost more than they bring."""
         if self._over() or self.clock.now() < self.next_look:
             return 0
-        room = self.run.judge.concurrency + self.ahead - len(self.asking)
+        room = self.judge.concurrency + self.ahead - len(self.asking)
         return room if room >= max(1, self.ahead // 4) else 0
 
     def _renewal_due(self) -> datetime.datetime:
@@ -194,7 +250,7 @@ class Slot:
             await asyncio.wait_for(self.arrived.wait(), DRY.total_seconds())
         except TimeoutError:
             return
-        if self.asking and self.run.judge.concurrency >= MANY_AT_A_TIME:
+        if self.asking and self.judge.concurrency >= MANY_AT_A_TIME:
             await asyncio.sleep(GATHERING_SECONDS)
 
     async def _wait_for_calls(self) -> bool:
@@ -214,8 +270,8 @@ class Slot:
         async with self.seats:
             stands = self._over() or self.clock.now() < self.held_until
             answer = None if stands else await self._answer_to(call)
-        if isinstance(answer, CallFailed):
-            self._note(answer)
+        if answer is not None:
+            self._note(answer if isinstance(answer, CallFailed) else None)
         self.answers.append((call, answer))
         self.asking.discard(asyncio.current_task())
         self.arrived.set()
@@ -225,14 +281,22 @@ class Slot:
             return await ask(self.endpoint, call.prompt, call.parameters)
         except CallFailed as failure:
             return failure
+        except Exception as error:
+            log.exception("Call %s of run %s could not be asked", call.position, call.run_id)
+            return CallFailed(f"The program failed on this call ({type(error).__name__}): see the log.")
 
     def _note(self, failure: CallFailed | None) -> None:
         """Let the breaker know of a failure or an answer (None), and ask nothing more where it says so."""
+        now = self.clock.now()
+        if failure is None:
+            self.seats.more()
+        elif failure.busy:
+            self.seats.fewer(now)
         if failure is not None and failure.retry_after:
-            pause = self.clock.now() + datetime.timedelta(seconds=failure.retry_after)
-            self.held_until = max(self.held_until, pause)
-        self.stop_reason = self.stop_reason or self.breaker.note(failure, self.clock.now())
-        self.stopped = self.stopped or bool(self.stop_reason)
+            self.held_until = max(self.held_until, now + datetime.timedelta(seconds=failure.retry_after))
+        reason = self.breaker.note(failure, now)
+        if reason and not self.stopped:  # who has stopped once has said why
+            self.stopped, self.stop_reason = True, reason
 
     # -- in the caller's thread ----------------------------------------------------------------------------------------
 
@@ -273,9 +337,15 @@ class Slot:
             else:
                 claims.take_reply(call, answer, from_cache=False)
                 settlement = self._concluded(call)
-                useless = settlement.failure is not None and settlement.failure.endpoint_down
-                self._note(settlement.failure if useless else None)
+                self._note_use(settlement.failure)
             self.unstored.append(settlement)
+
+    def _note_use(self, failure: CallFailed | None) -> None:
+        """Stop where reply after reply lacks what the protocol needs: no other call would be better."""
+        self.useless = self.useless + 1 if failure is not None and failure.endpoint_down else 0
+        if self.useless >= DOWN_IN_A_ROW and failure is not None and not self.stopped:
+            self.stopped = True
+            self.stop_reason = f"{failure.reason} Resume the run when this is put right."
 
     def _concluded(self, call: Call) -> Settlement:
         try:
@@ -303,7 +373,7 @@ class Slot:
                 for settlement in self.unstored:  # one of them is at fault: the others are kept
                     self._store_alone(settlement, now)
             for settlement in self.unstored:
-                pacing.note_usage(self.run.judge, settlement.call)
+                pacing.note_usage(self.judge, settlement.call)
             self.ours -= {settlement.call.pk for settlement in self.unstored}
             self.unstored = []
         if self.unasked:
@@ -311,7 +381,7 @@ class Slot:
             self.ours -= {call.pk for call in self.unasked}
             self.unasked = []
         if self.held_until > now:
-            pacing.hold(self.run.judge, self.held_until)
+            pacing.hold(self.judge, self.held_until)
         if self.run.failing_since != self.breaker.since:
             self.run.note_failing(self.breaker.since)
         if self.stop_reason:
@@ -328,7 +398,9 @@ class Slot:
         except (OperationalError, InterfaceError):
             raise
         except Exception as error:
-            broken = self._broken(settlement.call, error)
+            call = settlement.call
+            call.reply, call.finish_reason, call.alternatives, call.written = "", "", [], None
+            broken = self._broken(call, error)
             try:
                 claims.settle([broken], now)
             except IntegrityError:  # another call has the verdicts of its unit already
@@ -336,7 +408,7 @@ class Slot:
 
     def _claim(self, room: int) -> list[Call]:
         """Calls to ask now, with their prompts. Those that were answered before, in any run, are settled at once."""
-        judge, now = self.run.judge, self.clock.now()
+        judge, now = self.judge, self.clock.now()
         if self.unsure:
             claims.release_others(self.run, self.token, self.ours)
             self.unsure = False
@@ -369,7 +441,7 @@ class Slot:
         if reason:
             self.stopped, self.stop_reason = True, reason
             self._store()
-        allowed, again = pacing.admit(self.run.judge, calls[:affordable], now)
+        allowed, again = pacing.admit(self.judge, calls[:affordable], now)
         self.next_look = max(self.next_look, again)
         claims.release(calls[allowed:])
         self.ours |= {call.pk for call in calls[:allowed]}
@@ -382,7 +454,7 @@ class Slot:
         try:
             call.prompt = self.method.messages(call)
             call.parameters = self.method.parameters(call)
-            call.cache_key = claims.cache_key(self.run.judge, call.parameters, call.prompt, call.repeat)
+            call.cache_key = claims.cache_key(self.judge, call.parameters, call.prompt, call.repeat)
         except DatabaseError:
             raise
         except Exception as error:

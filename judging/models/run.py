@@ -154,6 +154,7 @@ class Call(models.Model):
     lease_token = models.CharField(max_length=32, blank=True)
     not_before = models.DateTimeField(null=True, blank=True)  # back-off: nobody takes the call earlier
     attempts = models.PositiveSmallIntegerField(default=0)
+    refusals = models.PositiveSmallIntegerField(default=0)  # times that the endpoint asked for fewer calls
     error = models.CharField(max_length=500, blank=True)  # in words, of the last attempt
 
     cache_key = models.CharField(max_length=64, blank=True, db_index=True)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from annotate.models import Checklist, Project, User
 from config.celery import app
-from judging import runs, work
+from judging import claims, runs, work
 from judging.generators import POLICIES
 from judging.methods import method_of
 from judging.models import Call, Judge, Run, Verdict
@@ -37,6 +37,7 @@ SOUND = "sound"
 def few_attempts(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few attempts, for what takes the judge's time-out; and no pause because of so many faults on purpose."""
     settings.CALL_MAX_ATTEMPTS = ATTEMPTS
+    monkeypatch.setattr(claims, "MOST_REFUSALS", 3)
     monkeypatch.setattr(work, "FAULTS_IN_A_ROW", 10_000)
 
 
@@ -98,7 +99,8 @@ def test_every_fault_ends_as_what_it_is_and_stops_nothing_else(
         assert len(verdicts) == len(planned.errors(call)), case  # one for each thing asked
         if case in NO_REPLY:
             assert {verdict.state for verdict in verdicts} == {Verdict.State.ERROR}, case
-            assert (call.state, call.attempts) == (Call.State.FAILED, ATTEMPTS), case
+            spent = (0, claims.MOST_REFUSALS) if case.startswith("too many") else (ATTEMPTS, 0)
+            assert (call.state, call.attempts, call.refusals) == (Call.State.FAILED, *spent), case
             assert call.error.endswith((".", "?", "”")), case
         elif case in NO_VERDICT:
             assert {verdict.state for verdict in verdicts} == {Verdict.State.UNPARSED}, case

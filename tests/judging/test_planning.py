@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 
 from annotate.models import Checklist, Dimension, Item, Project, Response, Round
-from judging import recount, runs, units
-from judging.estimate import SAMPLED, letters_in_tokens, plan_of
+from judging import recount, runs, tokens, units
+from judging.estimate import SAMPLED, plan_of
 from judging.models import Call, Heartbeat, Judge, Run
 from judging.protocols import PROTOCOLS
 from tests import build, scripted_endpoint
@@ -182,10 +182,10 @@ def test_the_rest_of_a_run_goes_on_past_a_response_that_is_too_long(
 
 
 def test_letters_are_counted_as_tokens() -> None:
-    assert letters_in_tokens([{"role": "user", "content": "abcd" * 10}]) == 10
-    assert letters_in_tokens([{"role": "user", "content": "苔について。"}]) == 6
-    assert letters_in_tokens([{"role": "user", "content": "한국어"}, {"role": "user", "content": "four"}]) == 4
-    assert letters_in_tokens([]) == 0
+    assert tokens.likely([{"role": "user", "content": "abcd" * 10}]) == 10
+    assert tokens.likely([{"role": "user", "content": "苔について。"}]) == 6
+    assert tokens.likely([{"role": "user", "content": "한국어"}, {"role": "user", "content": "four"}]) == 4
+    assert tokens.likely([]) == 0
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
