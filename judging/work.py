@@ -89,8 +89,8 @@ class Breaker:
 
 
 class Seats:
-    """Places for calls under way. There are fewer when the endpoint asks for fewer calls, by half at most once a second,
-    and more again as it answers: one for at most four answers."""
+    """Places for calls under way. There are fewer when the endpoint asks for fewer calls, by half once a second at
+    most, and more again as it answers: one for at most four answers."""
 
     FEWEST = 4  # calls that come too early wait for a second and cost no attempt
 

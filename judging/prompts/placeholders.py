@@ -44,7 +44,7 @@ def placeholders_of(template: Template) -> Sequence[Placeholder]:
             written=_written(name),
             meaning=MEANINGS[name],
             fenced=not name.startswith("="),
-            needed=bool(problem_with(template.name, template.source.replace(_written(name), ""))),
+            needed=bool(problem_with(template.name, template.source.replace(_written(name), "text"))),
         )
         for name in names
     ]
