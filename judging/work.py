@@ -36,7 +36,7 @@ PATIENCE = datetime.timedelta(seconds=60)  # beyond the judge's time-out: how lo
 BUSY_PATIENCE = datetime.timedelta(minutes=30)  # how long an endpoint may ask for fewer calls without answering one
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
-GATHERING_SECONDS = 0.05  # answers are stored together with those that come within this time of the first
+GATHERING_SECONDS = 0.08  # answers are stored together with those that come within this time of the first
 MANY_AT_A_TIME = 32  # calls, from which on it is worth it
 RENEWALS = 4  # of its leases by a worker that lives, within the length of one
 OUTAGE = datetime.timedelta(minutes=2)  # how long answers are kept for a database that is away
