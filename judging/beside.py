@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Count, Exists, Max, OuterRef, Q
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotate.models import Round, Task
@@ -24,6 +23,7 @@ from judging.labels import SCORE, Facet
 from judging.live import GAPS
 from judging.models import Ledger, Run, Verdict
 from judging.panels import Pair, among_judges, pair_of, panel_of_judges
+from judging.sentences import translated
 from judging.voices import Voice
 
 T = TypeVar("T")
@@ -37,7 +37,8 @@ def rounds_beside(run: Run) -> list[Round]:
     """The rounds whose people may have labelled what a run is about: its own, then others with the same responses."""
     judged = run.calls.filter(response__isnull=False).values("response")
     shared = Task.objects.filter(Q(response__in=judged) | Q(other__in=judged), round=OuterRef("pk"))
-    others = Round.objects.filter(Exists(shared), project=run.project_id).exclude(state=Round.State.DRAFT)
+    labelled = Round.objects.for_labels().filter(Exists(shared), project=run.project_id)
+    others = labelled.exclude(state=Round.State.DRAFT)
     found = [round for round in others.order_by("-created_at", "-pk") if round != run.round]
     return [run.round, *found] if run.round else found
 
@@ -62,7 +63,8 @@ TITLES: dict[str, Callable[[], str]] = {
 
 def gaps_in_words(gaps: Counter[str]) -> list[tuple[str, int]]:
     """Units left out by reason, as pages say it."""
-    reasons = {**GAPS, "no_rate": _("with a response without a yes or no")}
+    reasons = {name: str(words) for name, words in GAPS.items()}
+    reasons["no_rate"] = _("with a response without a yes or no")
     return [(words, gaps[name]) for name, words in reasons.items() if gaps[name]]
 
 
@@ -74,7 +76,7 @@ def notes_on(lines: Iterable[Line]) -> list[tuple[str, str]]:
         for figure in (line.judge, line.people):
             note = figure and (figure.reason or figure.warning)
             if note:
-                notes.setdefault(note, line.measure)
+                notes.setdefault(translated(note), line.title)
     return [(measure, note) for note, measure in notes.items()]
 
 
@@ -117,11 +119,11 @@ class Section:
         for line in [*self.lines, *self.repeats]:
             if line.drawn and line.people:
                 found += [
-                    (f"{line.measure}: {_('judge')}", line.judge),
-                    (f"{line.measure}: {_('people')}", line.people),
+                    (_("%(measure)s: judge") % {"measure": line.title}, line.judge),
+                    (_("%(measure)s: people") % {"measure": line.title}, line.people),
                 ]
             elif line.drawn:
-                found.append((line.measure, line.judge))
+                found.append((line.title, line.judge))
         return [(words, figure) for words, figure in found if figure is not None]
 
     @property
@@ -150,7 +152,7 @@ def remembered(what: str, sides: Sequence[Round | Run], make: Callable[[], T]) -
     if None in states:
         with _collector_at_rest():
             return make()
-    state = repr((settings.VERSION, get_language(), what, states))
+    state = repr((settings.VERSION, what, states))
     key = f"beside:{hashlib.sha256(state.encode()).hexdigest()}"
     found: T | None = cache.get(key)
     if found is None:
@@ -289,7 +291,10 @@ class Bench:
             return found
         for run, comparison, _gaps in self.beside_people:
             name = f"{run.pk}: {run.judge.name}" if run else _("All as a panel")
-            found += [(f"{name}, {measure}", note) for measure, note in notes_on(comparison.lines)]
+            found += [
+                (_("%(who)s, %(measure)s") % {"who": name, "measure": measure}, note)
+                for measure, note in notes_on(comparison.lines)
+            ]
         return found
 
 

@@ -1,22 +1,25 @@
 """The cells of live agreement: how many units of a series have each pattern of labels.
 
 Whoever changes them raises the revision of the round's ledger first, which makes movers of one round wait for one
-another until the transaction ends. It is the last lock a transaction takes, and every label is read after it, so two
-people who finish a task at once cannot both miss each other, and nobody waits in a circle.
+another until the transaction ends. Every label is read after it, so two people who finish a task at once cannot both
+miss each other. It is taken after the locks of the annotation, the seat and the participation; what is locked after
+it, the rows of tasks whose disagreement is kept and the seats that a removal frees, is waited for by nobody who
+then asks for the ledger, so nobody waits in a circle.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from annotate import prepared
 from annotate.models import Round
 from judging import statements
-from judging.agreement import Value
+from judging.agreement import PREFERENCES, Value
 from judging.labels import ANSWERS, QUESTIONS, Facet
 from judging.models import Cell, Series
 
@@ -69,7 +72,8 @@ def shown(value: Value) -> str:
 
 
 def read(text: str, facet: Facet) -> Value:
-    return float(text) if facet.numeric else text
+    """A value from its text: of scores and preferences a number, but of a judge's preference a word."""
+    return float(text) if facet.numeric and text not in PREFERENCES else text
 
 
 # -- storing -------------------------------------------------------------------------------------------------------
@@ -80,7 +84,7 @@ def hold(round_id: int) -> bool:
 
     False where the round has no ledger, because it was opened before there were any.
     """
-    return bool(statements.run(statements.RAISE_REVISION, [round_id]))
+    return bool(prepared.run(statements.RAISE_REVISION, [round_id]))
 
 
 def stored(round: Round) -> tuple[Contents, dict[Key, float]]:
@@ -172,41 +176,64 @@ class Row:
     observed: float
 
 
-def rows_of(round_id: int, questions: Collection[int]) -> dict[Key, Row]:
-    """The series of a round, of single questions only these."""
-    statement = statements.SERIES.format(questions=statements.places(questions))
-    return {
+class Held(NamedTuple):
+    """What was read once the ledger was held: the series that a move needs, and what else was asked for."""
+
+    series: dict[Key, Row]
+    read: list[list[tuple[Any, ...]]]
+
+
+def hold_and_read(round_id: int, questions: Collection[int], *reads: prepared.Statement) -> Held | None:
+    """Hold the ledger (see `hold`), and then read the series of the round, of single questions only these, and what
+    `reads` ask for. None where the round has no ledger."""
+    series = statements.SERIES.format(questions=statements.places(questions))
+    raised, found, *others = prepared.together(
+        (statements.RAISE_REVISION, [round_id]), (series, [round_id, *questions]), *reads
+    )
+    if not raised.number:
+        return None
+    rows = {
         Key(Facet(kind, question), run): Row(pk, question is not None, observed)
-        for pk, kind, question, run, observed in statements.rows(statement, [round_id, *questions])
+        for pk, kind, question, run, observed in found.rows
     }
+    return Held(rows, [other.rows for other in others])
 
 
-def apply(series: Mapping[Key, Row], moves: Iterable[Move]) -> None:
-    """Carry out moves of units, while the ledger is held. Two statements, and one more where the percent agreement of
-    a question changes.
+def apply(series: Mapping[Key, Row], moves: Iterable[Move], *also: prepared.Statement) -> None:
+    """Carry out moves of units, while the ledger is held, and what `also` says in the same exchange with the database.
+    One exchange, or two where answers to questions moved, whose percent agreement is kept.
 
-    Raises Drift, with nothing written, where a unit is not where it should be or its series is missing.
+    Raises Drift where a unit is not where it should be or its series is missing: then the cells are to be computed
+    anew.
     """
     deltas = _deltas(series, moves)
-    if not deltas:
-        return
-    asked = [row for row in series.values() if row.is_question and row.pk in deltas]
-    present = _present({row.pk for row in asked}, deltas)
-    changed: list[int | str] = []
-    for pk, changes in deltas.items():
-        for place, delta in changes.items():
-            present[pk][place] += delta
-            if present[pk][place] < 0:
-                raise Drift(f"Series {pk} has no unit with {place}.")
-            changed += [pk, *place, present[pk][place]]
-    cells = statements.places(range(len(changed) // 5), "(%s, %s, %s, %s, %s)")
-    statements.run(statements.STORE_CELLS.format(rows=cells), changed)
+    written: list[prepared.Statement] = []
+    gone = [[pk, *place, -n] for pk, changes in deltas.items() for place, n in changes.items() if n < 0]
+    come = [[pk, *place, n] for pk, changes in deltas.items() for place, n in changes.items() if n > 0]
+    for statement, cells in ((statements.TAKE_OUT, gone), (statements.PUT_IN, come)):
+        if cells:
+            rows = statements.places(cells, "(%s, %s, %s, %s, %s)")
+            written.append((statement.format(rows=rows), [value for cell in cells for value in cell]))
+    agreed = _agreed([row for row in series.values() if row.is_question and row.pk in deltas], deltas)
+    if agreed:
+        cases = " ".join("WHEN %s THEN %s" for _ in agreed)
+        statement = statements.STORE_OBSERVED.format(cases=cases, ids=statements.places(agreed))
+        written.append((statement, [*(part for pair in agreed.items() for part in pair), *agreed]))
+    outcomes = prepared.together(*written, *also)
+    if gone and outcomes[0].number != len(gone):
+        raise Drift(f"Of {len(gone)} cells of the series {sorted(deltas)}, {outcomes[0].number} hold their units.")
+
+
+def _agreed(asked: Sequence[Row], deltas: Mapping[int, Counter[Place]]) -> dict[int, float]:
+    """The percent agreement of these questions, by the id of their series, where it changes with the deltas."""
+    if not asked:
+        return {}
+    present: dict[int, Counter[Place]] = {row.pk: Counter(deltas[row.pk]) for row in asked}
+    found = prepared.rows(statements.CELLS.format(series=statements.places(asked)), [row.pk for row in asked])
+    for pk, pattern, judge, simulated, units in found:
+        present[pk][Place(pattern, judge, simulated)] += units
     agreed = {row.pk: observed(present[row.pk]) for row in asked}
-    moved = {row.pk: agreed[row.pk] for row in asked if agreed[row.pk] != row.observed}
-    if moved:
-        cases = " ".join("WHEN %s THEN %s" for _ in moved)
-        statement = statements.STORE_OBSERVED.format(cases=cases, ids=statements.places(moved))
-        statements.run(statement, [*(part for pair in moved.items() for part in pair), *moved])
+    return {row.pk: agreed[row.pk] for row in asked if agreed[row.pk] != row.observed}
 
 
 def _deltas(series: Mapping[Key, Row], moves: Iterable[Move]) -> dict[int, Counter[Place]]:
@@ -220,15 +247,3 @@ def _deltas(series: Mapping[Key, Row], moves: Iterable[Move]) -> dict[int, Count
                 changes[place] += step
     moved = {pk: Counter({place: n for place, n in changes.items() if n}) for pk, changes in deltas.items()}
     return {pk: changes for pk, changes in moved.items() if changes}
-
-
-def _present(questions: set[int], deltas: Mapping[int, Counter[Place]]) -> dict[int, Counter[Place]]:
-    """The cells that the deltas touch, and of a question all of them, because its percent agreement is kept."""
-    others = deltas.keys() - questions
-    patterns = {place.pattern for pk in others for place in deltas[pk]}
-    places = statements.places
-    statement = statements.CELLS.format(whole=places(questions), others=places(others), patterns=places(patterns))
-    present: dict[int, Counter[Place]] = {pk: Counter() for pk in deltas}
-    for pk, pattern, judge, simulated, units in statements.rows(statement, [*questions, *others, *patterns]):
-        present[pk][Place(pattern, judge, simulated)] = units
-    return present

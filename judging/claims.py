@@ -18,7 +18,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Min, Q
+from django.db.models import Min, Q, QuerySet
 
 from annotate.models import Checklist
 from judging import moves, statements
@@ -72,16 +72,20 @@ def renew(run: Run, token: str, now: datetime.datetime) -> int:
     return held.update(leased_until=lease_end(now))
 
 
-def release(calls: Sequence[Call], not_before: datetime.datetime | None = None) -> None:
+def release(calls: Sequence[Call]) -> None:
     """Give back calls that were claimed and not asked."""
     for token, of_token in groupby(calls, key=lambda call: call.lease_token):
-        held = Call.objects.filter(pk__in=[call.pk for call in of_token], state=Call.State.LEASED, lease_token=token)
-        held.update(state=Call.State.PLANNED, leased_until=None, lease_token="", reserved=None, not_before=not_before)
+        _give_back(Call.objects.filter(pk__in=[call.pk for call in of_token]), token)
 
 
 def release_others(run: Run, token: str, ours: Collection[int]) -> None:
     """Give back what was claimed under a token and is not known to its worker, because the connection broke."""
-    held = Call.objects.filter(run=run, state=Call.State.LEASED, lease_token=token).exclude(pk__in=ours)
+    _give_back(run.calls.exclude(pk__in=ours), token)
+
+
+def _give_back(calls: QuerySet[Call], token: str) -> None:
+    """Plan those of these calls again that are held under the token."""
+    held = calls.filter(state=Call.State.LEASED, lease_token=token)
     held.update(state=Call.State.PLANNED, leased_until=None, lease_token="", reserved=None)
 
 
@@ -154,21 +158,24 @@ def failed(
 ) -> Settlement:
     """Of a failed call: to be asked again later, or given up with `errors` as its verdicts.
 
-    A failure of the whole endpoint, or one that asks for fewer calls, costs the call no attempt: it says nothing about
-    this call. Unless a reply came that was paid, or the call is `alone` with its failure among others, or was refused
-    `MOST_REFUSALS` times.
+    An endpoint that asks for fewer calls, or that is down, says nothing about this call: that costs it no attempt. But
+    it is given up when it was refused `MOST_REFUSALS` times; and it is not the endpoint's fault where a reply came that
+    was paid, or where the call is `alone` with its failure among others.
     """
     call.error = failure.reason
-    call.refusals += failure.busy
-    waits = failure.busy or (failure.endpoint_down and not (alone or call.reply))
-    call.attempts += 0 if waits or call.reply else 1  # a reply was counted when it came
-    spent = call.attempts % settings.CALL_MAX_ATTEMPTS == 0
-    if failure.busy and call.refusals % MOST_REFUSALS == 0:
+    if failure.busy:
+        call.refusals += 1
+        again = call.refusals % MOST_REFUSALS != 0
+    elif failure.endpoint_down and not (alone or call.reply):
+        again = True
+    else:
+        call.attempts += 0 if call.reply else 1  # a reply was counted when it came
+        spent = call.attempts % settings.CALL_MAX_ATTEMPTS == 0
+        again = (failure.retryable or failure.endpoint_down) and not spent
+    if not again:
         return Settlement(call, Call.State.FAILED, errors, failure=failure)
-    if waits or ((failure.retryable or failure.endpoint_down) and not spent):
-        call.not_before = now + datetime.timedelta(seconds=wait_before(call.attempts, failure))
-        return Settlement(call, Call.State.PLANNED, failure=failure)
-    return Settlement(call, Call.State.FAILED, errors, failure=failure)
+    call.not_before = now + datetime.timedelta(seconds=wait_before(call.attempts, failure))
+    return Settlement(call, Call.State.PLANNED, failure=failure)
 
 
 def settle(settlements: Sequence[Settlement], now: datetime.datetime) -> int:

@@ -180,8 +180,12 @@ def _read(response: httpx2.Response, sent: dict[str, Any], latency: int) -> Repl
     try:
         body = json.loads(response.content)
     except (ValueError, RecursionError) as error:
-        what = "a web page" if response.content.lstrip().startswith(b"<") else "not valid JSON"
-        raise CallFailed(f"The endpoint's answer is {what}: is the base URL right?", retryable=True) from error
+        reason = (
+            "The endpoint's answer is a web page: is the base URL right?"
+            if response.content.lstrip().startswith(b"<")
+            else "The endpoint's answer is not valid JSON: is the base URL right?"
+        )
+        raise CallFailed(reason, retryable=True) from error
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
 from numpy.typing import ArrayLike
 
 from judging.agreement import (
@@ -56,13 +57,21 @@ UNASKED = "pending"  # no answer yet, so nothing to hold against the judge
 
 @dataclass(frozen=True)
 class Line:
-    """One measure: of the judge with the people, and where there is such a thing of the people among themselves."""
+    """One measure: of the judge with the people, and where there is such a thing of the people among themselves.
+
+    measure  its name in English, as exports have it
+    """
 
     measure: str
     judge: Figure | None = None
     people: Figure | None = None
     written: Written = "coefficient"
     drawn: bool = False  # among the figures that tell most
+
+    @property
+    def title(self) -> str:
+        """The measure in the language of the reader."""
+        return gettext(self.measure)
 
 
 class Cell(NamedTuple):

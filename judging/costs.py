@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import Count, Sum
-
 from annotate.models import Checklist
 from judging.models import Call, Run
 
@@ -27,19 +25,9 @@ class Standing:
 
 def standings(runs: Sequence[Run]) -> dict[int, Standing]:
     """Where runs stand, by run id. Two queries, however many there are."""
-    pks = [run.pk for run in runs]
-    counts = {pk: dict.fromkeys(Call.State.values, 0) for pk in pks}
-    counted = Call.objects.filter(run__in=pks).order_by().values_list("run", "state").annotate(n=Count("pk"))
-    for pk, state, number in counted:
-        counts[pk][state] = number
-    usages = Run.objects.filter(pk__in=pks).usages()
-    return {
-        run.pk: Standing(
-            {**counts[run.pk], "total": sum(counts[run.pk].values())},
-            run.cost(usages[run.pk]) if run.pk in usages else Decimal(0),
-        )
-        for run in runs
-    }
+    calls = Call.objects.filter(run__in=[run.pk for run in runs])
+    progress, used = calls.progress_by_run(), calls.used_by_run()
+    return {run.pk: Standing(progress[run.pk], run.cost(used[run.pk])) for run in runs}
 
 
 @dataclass(frozen=True)
@@ -90,9 +78,5 @@ def _cost_of(calls: set[int]) -> Decimal:
         followed = Call.objects.filter(pk__in=before, follows__isnull=False).values_list("follows", flat=True)
         before = {pk for pk in followed if pk is not None} - calls
         calls = calls | before
-    sent = Call.objects.filter(pk__in=calls, from_cache=False).order_by().values_list("run")
-    sums = sent.annotate(Sum("input_tokens"), Sum("cached_tokens"), Sum("output_tokens"), Sum("latency_ms"))
-    used = {pk: [number or 0 for number in numbers] for pk, *numbers in sums}
-    names = ("input", "cached", "output", "milliseconds")
-    writers = Run.objects.filter(pk__in=used).select_related("judge")
-    return sum((run.cost(dict(zip(names, used[run.pk], strict=True))) for run in writers), Decimal(0))
+    used = Call.objects.filter(pk__in=calls).used_by_run()
+    return sum((run.cost(used[run.pk]) for run in Run.objects.filter(pk__in=used).select_related("judge")), Decimal(0))

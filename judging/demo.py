@@ -38,6 +38,6 @@ def set_up(project: Project) -> None:
                 "key_source": Judge.KeySource.ENVIRONMENT,
             },
         )
-    round = Round.objects.filter(project=project, kind=Round.Kind.CHECK_THEN_SCORE).order_by("pk").first()
+    round = project.rounds.for_labels().filter(kind=Round.Kind.CHECK_THEN_SCORE).order_by("pk").first()
     if round is not None and not Run.objects.filter(project=project).exists():
         plan_judging(project, packaged, "tick", round)

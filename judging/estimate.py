@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db.models import Avg, Count, Q, Sum
+from django.utils.translation import gettext as _
 
 from judging import claims, tokens, units
 from judging.methods import Judging, setup_of
@@ -253,22 +254,44 @@ def _cost(judge: Judge, past: Past, calls: float, input_tokens: float, output_to
 
 
 def _assumptions(judge: Judge, sample: Sample, counted: float | None, past: Past, cached: float) -> list[str]:
-    some = f"the prompts of {len(sample.chosen)} calls" if sample.calls > len(sample.chosen) else "the prompts"
     longest = max((int(call.parameters.get("max_tokens", judge.max_tokens)) for call in sample.chosen), default=0)
-    said = [
-        f"Input: {some}, in tokens as {judge} counted them before."
-        if counted
-        else f"Input: {some}, with a token for four letters, or for one Chinese, Japanese or Korean letter.",
-        f"Output: as in {past.calls:,} earlier calls of {judge} by this protocol; at most {longest:,} tokens a reply."
-        if past.output is not None
-        else f"Output: {judge} has not judged by this protocol yet; at most {longest:,} tokens a reply.",
-    ]
+    said = [_input(judge, sample, counted), _output(judge, past, longest)]
     if judge.hour_price and past.latency is None:
-        said.append(f"{judge} is paid by the hour: about what it costs is unknown until it has run.")
+        sentence = _("%(judge)s is paid by the hour: about what it costs is unknown until it has run.")
+        said.append(sentence % {"judge": judge})
     if cached:
-        said.append(f"About {cached:.0%} of the calls were answered before with the same prompt, and cost nothing.")
-    said.append("Calls that have to be asked again come on top.")
+        sentence = _("About %(share)s of the calls were answered before with the same prompt, and cost nothing.")
+        said.append(sentence % {"share": f"{cached:.0%}"})
+    said.append(_("Calls that have to be asked again come on top."))
     return said
+
+
+def _input(judge: Judge, sample: Sample, counted: float | None) -> str:
+    if sample.calls > len(sample.chosen):
+        sentence = (
+            _("Input: the prompts of %(number)d calls, in tokens as %(judge)s counted them before.")
+            if counted
+            else _(
+                "Input: the prompts of %(number)d calls, with a token for four letters, or for one Chinese, Japanese "
+                "or Korean letter."
+            )
+        )
+    else:
+        sentence = (
+            _("Input: the prompts, in tokens as %(judge)s counted them before.")
+            if counted
+            else _("Input: the prompts, with a token for four letters, or for one Chinese, Japanese or Korean letter.")
+        )
+    return sentence % {"number": len(sample.chosen), "judge": judge}
+
+
+def _output(judge: Judge, past: Past, longest: int) -> str:
+    sentence = (
+        _("Output: %(judge)s has not judged by this protocol yet; at most %(most)s tokens a reply.")
+        if past.output is None
+        else _("Output: as in %(calls)s earlier calls of %(judge)s by this protocol; at most %(most)s tokens a reply.")
+    )
+    return sentence % {"calls": f"{past.calls:,}", "judge": judge, "most": f"{longest:,}"}
 
 
 def _fingerprint(drafts: Sequence[Run], calls: int) -> str:

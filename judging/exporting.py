@@ -1,14 +1,17 @@
-"""What a judge said in a run, in long form: one row for each verdict (see docs/export-verdicts.md)."""
+"""What a run says, as rows to download: its verdicts in long form (see docs/export-verdicts.md), the scores that follow
+from them, and what the questions weigh in these."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from judging.agreement import MissingPolicy
 from judging.models import Run
 from judging.pairs import first_shown, preference_of
+from judging.scores import Scores, weights_of
 
-COLUMNS = (
+VERDICT_COLUMNS = (
     "run",
     "judge",
     "model",
@@ -51,11 +54,24 @@ COLUMNS = (
     "latency_ms",
     "finished_at",
 )
+SCORE_COLUMNS = (  # and then one for each score
+    "run",
+    "judge",
+    "model",
+    "protocol",
+    "item",
+    "category",
+    "language",
+    "response_id",
+    "system",
+    "missing_policy",
+)
+WEIGHT_COLUMNS = ("run", "item", "checklist_version", "question_id", "question", "weight", "even", "labelled")
 CHUNK = 500
 
 
 def verdict_rows(run: Run) -> Iterator[dict[str, Any]]:
-    """Every verdict of the run under the names of `COLUMNS`, in the order in which the calls were planned.
+    """Every verdict of the run under the names of `VERDICT_COLUMNS`, in the order in which the calls were planned.
 
     `score` is empty unless `state` is "score"; `error` says why where it is "error". A call whose verdicts are several
     repeats its reply and its tokens with each of them. `choice` is what was said in the order that was shown, and
@@ -123,3 +139,40 @@ def verdict_rows(run: Run) -> Iterator[dict[str, Any]]:
             "latency_ms": call.latency_ms,
             "finished_at": call.finished_at.isoformat() if call.finished_at else None,
         }
+
+
+def score_columns(scores: Scores) -> list[str]:
+    return [*SCORE_COLUMNS, *(column.key for column in scores.columns), "read", "missing"]
+
+
+def score_rows(run: Run, scores: Scores, missing: MissingPolicy) -> Iterator[dict[str, Any]]:
+    """A row for each response under the names of `score_columns`."""
+    common = {
+        "run": run.pk,
+        "judge": run.judge.name,
+        "model": run.judge.model,
+        "protocol": run.method,
+        "missing_policy": missing,
+    }
+    for row in scores.rows:
+        item = row.response.item
+        yield {
+            **common,
+            "item": item.external_id,
+            "category": item.category,
+            "language": item.language,
+            "response_id": row.response.pk,
+            "system": row.response.system,
+            **row.values,
+            "read": row.read,
+            "missing": row.missing,
+        }
+
+
+def weight_rows(run: Run, scores: Scores) -> Iterator[dict[str, Any]]:
+    """A row for each question under the names of `WEIGHT_COLUMNS`."""
+    for one in weights_of(scores, scores.rows):
+        assert one.checklist.item is not None  # noqa: S101 - by the filter
+        for question, weight in one.questions:
+            values = (one.checklist.item.external_id, one.checklist.version, question.pk, question.text)
+            yield dict(zip(WEIGHT_COLUMNS, (run.pk, *values, weight, one.even, one.labelled), strict=True))

@@ -1,9 +1,10 @@
 """The one place where annotations and verdicts become reliability data: (unit, rater, value).
 
 A unit is a response id for the score, a pair (response id, other response id) for the preference, and a pair
-(response id, question id) for the answers. A label that is not there is never replaced by a value: the unit stays in
-the data and counts as missing. Which units a judge was asked about is known before it answers, from what its protocol
-yields.
+(response id, question id) for the answers; where pairs are labelled, (response id, other response id, whether the
+other one is meant, question id). Who answers "cannot tell" gives no label. A label that is not there is never replaced
+by a value: the unit stays in the data and counts as missing. Which units a judge was asked about is known before it
+answers, from what its protocol yields.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from django.db.models import Count, QuerySet
 
+from annotate import prepared
 from annotate.models import Annotation, Answer, Question, Round, Task
 from judging import statements
 from judging.agreement import Histogram, Label, Value
@@ -98,19 +100,23 @@ class Labels:
 
 
 def facets_of(round: Round) -> list[Facet]:
-    """The score, or the preference where pairs are labelled; then, where the round uses checklists, the pooled
-    questions and every question."""
-    whole = PREFERENCE if Task.objects.filter(round=round, other__isnull=False).exists() else SCORE
+    """The score or the preference, where the round asks for one; then, where it uses checklists, the pooled questions
+    and every question."""
+    whole = [facet for part, facet in (("score", SCORE), ("preference", PREFERENCE)) if part in round.shape.parts]
     if not round.uses_checklist:
-        return [whole]
-    return [whole, QUESTIONS, *(Facet("question", question) for question in asked_of(round))]
+        return whole
+    return [*whole, QUESTIONS, *(Facet("question", question) for question in asked_of(round))]
 
 
 def asked_of(round: Round) -> dict[int, int]:
     """Of how many units every question of the round is asked, by question id; in the order of items."""
     questions = Question.objects.filter(checklist__tasks__round=round).annotate(asked=Count("checklist__tasks"))
     ordered = questions.order_by("checklist__item", "checklist", "position")
-    return dict(ordered.values_list("pk", "asked"))
+    return {pk: asked * _responses_a_task(round) for pk, asked in ordered.values_list("pk", "asked")}
+
+
+def _responses_a_task(round: Round) -> int:
+    return 2 if round.shape.unit == "pair" else 1
 
 
 def people_labels(round: Round, facet: Facet) -> Labels:
@@ -118,13 +124,15 @@ def people_labels(round: Round, facet: Facet) -> Labels:
     counted = Annotation.objects.counted(round)
     if facet.numeric:
         return _people_numbers(round, facet, counted)
-    answers = Answer.objects.filter(annotation__in=counted)
+    answers = Answer.objects.filter(annotation__in=counted).exclude(value=Answer.Value.UNSURE)
     asked = Question.objects.filter(checklist__tasks__round=round)  # one row for each task and question
     if facet.question is not None:
         answers = answers.filter(question=facet.question)
         asked = asked.filter(pk=facet.question)
-    rows = answers.order_by().values_list(
+    rows: Iterable[tuple[Any, ...]] = answers.order_by().values_list(
         "annotation__task__response_id",
+        "annotation__task__other_id",
+        "about_other",
         "question_id",
         "annotation__annotator_id",
         "value",
@@ -132,11 +140,12 @@ def people_labels(round: Round, facet: Facet) -> Labels:
     )
     labels = []
     simulated: Counter[Hashable] = Counter()
-    for response, question, annotator, value, is_simulated in rows:
-        labels.append(Label((response, question), annotator, value))
+    for response, other, about_other, question, annotator, value, is_simulated in rows:
+        unit = (response, question) if other is None else (response, other, about_other, question)
+        labels.append(Label(unit, annotator, value))
         if is_simulated:
-            simulated[response, question] += 1
-    return Labels(labels, ANSWERS, asked.count(), simulated)
+            simulated[unit] += 1
+    return Labels(labels, ANSWERS, asked.count() * _responses_a_task(round), simulated)
 
 
 def _people_numbers(round: Round, facet: Facet, counted: QuerySet[Annotation]) -> Labels:
@@ -171,21 +180,34 @@ class Said(NamedTuple):
         return Said((*self.values, value), self.simulated + is_simulated)
 
 
-def task_labels(task_id: int, *, without: int = 0, answers: bool = True) -> dict[Facet, Said]:
-    """What people said about one task, by facet: the score, the preference and every question.
+Told = tuple[Facet, bool]  # a facet of one task; of a question of a pair, whether about its other response
 
-    `without` leaves out the annotator with this id; `answers=False` reads none. At most two queries.
+
+def about_task(task_id: int, *, without: int = 0, answers: bool = True) -> list[prepared.Statement]:
+    """The statements that read what people said about one task; `labels_in` reads what they find.
+
+    `without` leaves out the annotator with this id; `answers=False` reads none.
     """
-    said: defaultdict[Facet, Said] = defaultdict(Said)
-    for score, preference, is_simulated in statements.rows(statements.SCORES_OF_TASK, [task_id, without]):
+    read = [statements.SCORES_OF_TASK, statements.ANSWERS_OF_TASK] if answers else [statements.SCORES_OF_TASK]
+    return [(statement, [task_id, without]) for statement in read]
+
+
+def labels_in(scores: Iterable[Sequence[Any]], answers: Iterable[Sequence[Any]] = ()) -> dict[Told, Said]:
+    """What people said about one task: the score, the preference and every question."""
+    said: defaultdict[Told, Said] = defaultdict(Said)
+    for score, preference, is_simulated in scores:
         for facet, value in ((SCORE, score), (PREFERENCE, preference)):
             number = None if value is None else float(value)
-            said[facet] = said[facet].and_also(number, is_simulated=is_simulated)
-    if answers and said:
-        for question, answer, is_simulated in statements.rows(statements.ANSWERS_OF_TASK, [task_id, without]):
-            facet = Facet("question", question)
-            said[facet] = said[facet].and_also(answer, is_simulated=is_simulated)
+            said[facet, False] = said[facet, False].and_also(number, is_simulated=is_simulated)
+    for question, about_other, answer, is_simulated in answers:
+        told = Facet("question", question), bool(about_other)
+        said[told] = said[told].and_also(answer, is_simulated=is_simulated)
     return said
+
+
+def task_labels(task_id: int, *, answers: bool = True) -> dict[Told, Said]:
+    """What people said about one task. One exchange with the database."""
+    return labels_in(*(found.rows for found in prepared.together(*about_task(task_id, answers=answers))))
 
 
 def people_about(round_id: int, responses: Collection[int], *, answers: bool) -> dict[int, dict[Facet, Said]]:
@@ -193,11 +215,11 @@ def people_about(round_id: int, responses: Collection[int], *, answers: bool) ->
     said: defaultdict[int, defaultdict[Facet, Said]] = defaultdict(lambda: defaultdict(Said))
     parameters = [round_id, *responses]
     places = statements.places(responses)
-    for response, score, is_simulated in statements.rows(statements.SCORES_ABOUT.format(responses=places), parameters):
+    for response, score, is_simulated in prepared.rows(statements.SCORES_ABOUT.format(responses=places), parameters):
         number = None if score is None else float(score)
         said[response][SCORE] = said[response][SCORE].and_also(number, is_simulated=is_simulated)
     if answers and said:
-        for response, question, answer, is_simulated in statements.rows(
+        for response, question, answer, is_simulated in prepared.rows(
             statements.ANSWERS_ABOUT.format(responses=places), parameters
         ):
             facet = Facet("question", question)
@@ -298,7 +320,7 @@ def replies_about(response_id: int, round_id: int) -> dict[int, Replies]:
     """What the judging runs of a round were asked about one response for the round, by run. At most one query more than
     there are such runs that ask whole checklists."""
     by_run: dict[tuple[int, str], list[Asked]] = {}
-    for run, method, *row in statements.rows(statements.REPLIES, [response_id, round_id]):
+    for run, method, *row in prepared.rows(statements.REPLIES, [response_id, round_id]):
         by_run.setdefault((run, method), []).append(Asked(*row))
     return {run: _by_unit(method, asked, _listed(method, asked)) for (run, method), asked in by_run.items()}
 
@@ -308,7 +330,7 @@ def replies_around(calls: Sequence[Call]) -> tuple[Replies, Replies]:
     settled, and as they are. At most two queries."""
     run, responses = calls[0].run, {call.response_id for call in calls}
     statement = statements.REPLIES_OF_RUN.format(responses=statements.places(responses))
-    asked = [Asked(*row) for row in statements.rows(statement, [run.pk, *responses])]
+    asked = [Asked(*row) for row in prepared.rows(statement, [run.pk, *responses])]
     listed = _listed(run.method, asked)
     before = _by_unit(run.method, asked, listed, unsettled={call.pk for call in calls})
     return before, _by_unit(run.method, asked, listed)
@@ -329,7 +351,7 @@ def _listed(method: str, asked: Sequence[Asked]) -> Listed:
         return {}
     checklists = {one.checklist for one in asked}
     statement = statements.QUESTIONS.format(checklists=statements.places(checklists))
-    return _by_checklist(statements.rows(statement, list(checklists)))
+    return _by_checklist(prepared.rows(statement, list(checklists)))
 
 
 def _by_checklist(rows: Iterable[tuple[int, int, str]]) -> Listed:

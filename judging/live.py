@@ -12,29 +12,68 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
 from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Question, Round
-from judging.agreement import Figure, Histogram, Value, ac1, ac2, alpha_with_interval, percent_agreement, prevalence
+from judging.agreement import (
+    PREFERENCES,
+    CrossTable,
+    Figure,
+    Histogram,
+    Value,
+    ac1,
+    ac2,
+    alpha_with_interval,
+    percent_agreement,
+    pld,
+    pld_between_people,
+    preference_from_mean,
+    prevalence,
+)
 from judging.cells import Place, by_series, key_of, read, shown, values_of
-from judging.labels import ANSWERS, QUESTIONS, Facet, domain_of, reduced
+from judging.labels import ANSWERS, PREFERENCE, QUESTIONS, Facet, domain_of
 from judging.models import Cell, Ledger, Run, Series
+from judging.voices import consensus_of
 
 SHOWN_QUESTIONS = 20
 TENTATIVE = 0.667
 RELIABLE = 0.8
 
 GAPS = {
-    "pending": "not asked yet",
-    "failed": "failed",
-    "unreadable": "unreadable",
-    "tied": "with repeats evenly split",
-    "people": "without people",
-    "people_tied": "with people evenly split",
+    "pending": _("not asked yet"),
+    "failed": _("failed"),
+    "unreadable": _("unreadable"),
+    "tied": _("with repeats evenly split"),
+    "people": _("without people"),
+    "people_tied": _("with people evenly split"),
 }
-ALL_LABELS = "Of all labels"
-WHOSE = {"people": "The people", "judge": "The judge"}
+ALL_LABELS = _("Of all labels")
+WHOSE = {"people": _("The people"), "judge": _("The judge")}
+TITLES = {"score": _("Scores"), "preference": _("Preferences")}
+OF_PEOPLE = {"score": _("People, scores"), "preference": _("People, preferences")}
+WITH_PEOPLE = {"score": _("%(judge)s and people, scores"), "preference": _("%(judge)s and people, preferences")}
+LEVELS = {"ordinal": _("ordinal"), "nominal": _("nominal")}
+ANSWER_WORDS = {
+    "yes": _("yes"),
+    "no": _("no"),
+    "na": _("na"),
+    "win": _("the first is better"),
+    "tie": _("near-identical"),
+    "loss": _("the second is better"),
+}
+# Kept in English: see `judging.sentences`.
+NOT_GIVEN = {
+    "score": "Undefined: no person has given a score yet.",
+    "preference": "Undefined: no person has given a preference yet.",
+}
+NOT_READABLE = {
+    "score": "Undefined: the judge has no readable score yet.",
+    "preference": "Undefined: the judge has no readable preference yet.",
+}
 
 
 @dataclass(frozen=True)
@@ -45,6 +84,7 @@ class Agreement:
     shares              how often each value was given, in [0, 1], by "people" and, beside a judge, by "judge": of all
                         labels, or of the units compared; without labels empty
     labels, simulated   all labels of people, and how many of them simulated annotators made
+    wpld                of preferences the weighted preference label distance, 0 to 2 (Cook et al. 2024, TICK)
     gaps                units left out, by reason (a key of `GAPS`); only for a judge
     """
 
@@ -56,21 +96,27 @@ class Agreement:
     labels: int
     simulated: int
     gaps: Sequence[tuple[str, int]] = ()
+    wpld: Figure | None = None
 
     @property
     def title(self) -> str:
-        return {"score": "Scores", "preference": "Preferences"}.get(self.facet.kind, "Answers")
+        return str(TITLES.get(self.facet.kind, _("Answers")))
+
+    @property
+    def level(self) -> str:
+        """The level of measurement, in words."""
+        return str(LEVELS[self.facet.level])
 
     @property
     def gaps_in_words(self) -> list[tuple[str, int]]:
-        return [(GAPS[name], number) for name, number in self.gaps]
+        return [(str(GAPS[name]), number) for name, number in self.gaps]
 
     @property
     def shares_in_words(self) -> list[tuple[str, list[tuple[str, float]]]]:
         """Who, and how often they gave each value; nobody without labels."""
         beside = "judge" in self.shares
         return [
-            (WHOSE[name] if beside else ALL_LABELS, [(shown(value), share) for value, share in given.items()])
+            (str(WHOSE[name] if beside else ALL_LABELS), [(_in_words(value), share) for value, share in given.items()])
             for name, given in self.shares.items()
             if given
         ]
@@ -116,10 +162,14 @@ class Panel:
     @property
     def alphas(self) -> dict[str, tuple[str, Figure]]:
         """Every alpha with the words that stand beside it in a chart, under a name that stays the same."""
-        found = {f"people/{part.facet.kind}": (f"People, {part.title.lower()}", part.alpha) for part in self.people}
+        found: dict[str, tuple[str, Figure]] = {}
+        for part in self.people:
+            kind = part.facet.kind
+            found[f"people/{kind}"] = (str(OF_PEOPLE.get(kind, _("People, answers"))), part.alpha)
         for row in self.judges:
-            words = f"{row.run.judge.name} and people, {row.agreement.title.lower()}"
-            found[f"run/{row.run.pk}/{row.agreement.facet.kind}"] = (words, row.agreement.alpha)
+            kind = row.agreement.facet.kind
+            words = WITH_PEOPLE.get(kind, _("%(judge)s and people, answers")) % {"judge": row.run.judge.name}
+            found[f"run/{row.run.pk}/{kind}"] = (words, row.agreement.alpha)
         return found
 
     @property
@@ -149,7 +199,7 @@ def version(round: Round) -> str:
 
 def histogram(round: Round, facet: Facet, run: Run | None = None) -> Histogram:
     """Count patterns of a facet: of the people's labels, or, with a run, of two raters: the judge, and the
-    people's consensus (the majority of answers, the rounded mean of scores).
+    people's consensus (the majority of answers, the rounded mean of scores, the bin of the mean of preferences).
 
     For a run the facet is the score or all questions; single questions are not kept beside judges.
     """
@@ -181,6 +231,10 @@ def panel(round: Round, *, all_questions: bool = False) -> Panel:
     return Panel(people, rows, count, judges)
 
 
+def _in_words(value: Value) -> str:
+    return str(ANSWER_WORDS.get(shown(value), shown(value)))
+
+
 def standing(alpha: Figure) -> str:
     """What the interval says about alpha, in a few words; empty without an interval.
 
@@ -189,12 +243,12 @@ def standing(alpha: Figure) -> str:
     if alpha.low is None or alpha.high is None:
         return ""
     if alpha.low >= RELIABLE:
-        return f"reliable, all of it from {RELIABLE} up"
+        return gettext("reliable, all of it from %(bound)s up") % {"bound": RELIABLE}
     if alpha.low >= TENTATIVE:
-        return f"tentative, all of it from {TENTATIVE} up"
+        return gettext("tentative, all of it from %(bound)s up") % {"bound": TENTATIVE}
     if alpha.high >= TENTATIVE:
-        return f"open, it begins below {TENTATIVE}"
-    return f"low, all of it below {TENTATIVE}"
+        return gettext("open, it begins below %(bound)s") % {"bound": TENTATIVE}
+    return gettext("low, all of it below %(bound)s") % {"bound": TENTATIVE}
 
 
 def _runs(round: Round) -> QuerySet[Run]:
@@ -240,7 +294,20 @@ def _among_people(round: Round, facet: Facet, contents: Counter[Place]) -> Agree
         shares={"people": prevalence(found)},
         labels=sum(sum(pattern) * units for pattern, units in found.patterns.items()),
         simulated=sum(place.simulated * units for place, units in contents.items()),
+        wpld=pld_between_people(_binned(found)).wpld if facet == PREFERENCE else None,
     )
+
+
+def _binned(found: Histogram) -> Histogram:
+    """The steps of the sliding scale as loss, tie and win."""
+    bins = [PREFERENCES.index(preference_from_mean(float(step))) for step in found.domain]
+    binned = Histogram(PREFERENCES)
+    for pattern, units in found.patterns.items():
+        counts = [0, 0, 0]
+        for place, number in zip(bins, pattern, strict=True):
+            counts[place] += number
+        binned.add(counts, units)
+    return binned
 
 
 def _with_judge(round: Round, facet: Facet, contents: Counter[Place], people: Agreement | None) -> Agreement:
@@ -263,7 +330,13 @@ def _with_judge(round: Round, facet: Facet, contents: Counter[Place], people: Ag
         labels=labels,
         simulated=people.simulated if people else 0,
         gaps=[(name, gaps[name]) for name in GAPS if gaps[name]],
+        wpld=_distance(pairs, gaps.total()) if facet == PREFERENCE else None,
     )
+
+
+def _distance(pairs: Mapping[tuple[Value, Value], int], missing: int) -> Figure:
+    cells = [[pairs.get((people, judge), 0) for judge in PREFERENCES] for people in PREFERENCES]
+    return replace(pld(CrossTable(PREFERENCES, np.array(cells, dtype=np.int64))).wpld, missing=missing)
 
 
 def _shares(domain: Iterable[Value], given: Iterable[tuple[Value, int]]) -> dict[Value, float]:
@@ -278,7 +351,8 @@ def _shares(domain: Iterable[Value], given: Iterable[tuple[Value, int]]) -> dict
 def _joint(
     round: Round, facet: Facet, contents: Counter[Place]
 ) -> tuple[Histogram, Counter[str], Counter[tuple[Value, Value]]]:
-    """The people's consensus and the judge as two raters; why units of the run are left out; and how many units have
+    """The people's consensus and the judge as two raters, of preferences as loss, tie and win of a pair's first
+    response; why units of the run are left out; and how many units have
     each pair of consensus and judge.
 
     A unit left out is counted once: under the judge's reason where it has one, else under the people's.
@@ -288,17 +362,18 @@ def _joint(
     occurring: set[Value] = set()
     for place, units in contents.items():
         said = values_of(place.pattern, facet)
-        occurring |= said.keys()
+        occurring |= said.keys() if facet != PREFERENCE else set()
         if place.judge in GAPS:
             gaps[place.judge] += units
             continue
-        consensus = reduced(facet, [value for value, number in said.items() for _ in range(number)])
+        consensus = consensus_of(facet, tuple(value for value, number in said.items() for _ in range(number)))
         if consensus is None:
             gaps["people_tied" if said else "people"] += units
         else:
             pairs[consensus, read(place.judge, facet)] += units
         occurring.add(read(place.judge, facet))
-    domain = _domain(round, facet, occurring | {consensus for consensus, _ in pairs})
+    occurring |= {consensus for consensus, _ in pairs}
+    domain = PREFERENCES if facet == PREFERENCE else _domain(round, facet, occurring)
     compared = Histogram(domain)
     for (consensus, judge), units in pairs.items():
         compared.add([(value == consensus) + (value == judge) for value in domain], units)
@@ -308,11 +383,10 @@ def _joint(
 
 
 def _why_nothing_to_compare(facet: Facet, labels: int, *, judged: bool) -> str:
-    what = "score" if facet.kind == "score" else "answer"
     if not labels:
-        return f"Undefined: no person has given a{'n' if what == 'answer' else ''} {what} yet."
+        return NOT_GIVEN.get(facet.kind, "Undefined: no person has given an answer yet.")
     if not judged:
-        return f"Undefined: the judge has no readable {what} yet."
+        return NOT_READABLE.get(facet.kind, "Undefined: the judge has no readable answer yet.")
     return "Undefined: no unit has both a consensus of people and a value of the judge."
 
 

@@ -78,7 +78,8 @@ def note_usage(judge: Judge, call: Call) -> None:
         Sending.objects.filter(judge=judge, call=call).update(tokens=used)
 
 
-def _fits(judge: Judge, number: int, tokens: int) -> bool:
-    if judge.requests_per_minute and number > judge.requests_per_minute:
+def _fits(judge: Judge, calls: int, taken: int) -> bool:
+    """Whether a minute may see so many calls that take so many tokens together."""
+    if judge.requests_per_minute and calls > judge.requests_per_minute:
         return False
-    return not judge.tokens_per_minute or tokens <= judge.tokens_per_minute or number == 1
+    return not judge.tokens_per_minute or taken <= judge.tokens_per_minute or calls == 1

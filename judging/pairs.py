@@ -6,20 +6,15 @@ Source: paper 000, sections 4.3 (both orders) and 4.4 (majority; an even split i
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
 
-from judging.agreement import (
-    AnswerState,
-    Figure,
-    Preference,
-    changed_with_order,
-    majority,
-    pass_rate,
-    plurality,
-)
+from django.db.models import Q, QuerySet
+
+from judging.agreement import Preference, majority
 from judging.models import Call, Run, Verdict
 
 ORDERS = ("ab", "ba")
@@ -34,7 +29,6 @@ _TURNED_BACK: dict[tuple[str, str], Preference] = {
     (Verdict.Choice.SECOND, "ab"): "loss",
     (Verdict.Choice.SECOND, "ba"): "win",
 }
-_READ: dict[str, AnswerState] = {Verdict.State.YES: "yes", Verdict.State.NO: "no", Verdict.State.NA: "na"}
 
 
 def turned_back(choice: str, order: str) -> Preference:
@@ -109,10 +103,9 @@ class Judged:
         return _majority(first), _majority(second)
 
     @property
-    def depends_on_order(self) -> bool | None:
-        """Whether the preference changes with the order; None unless there is one in both."""
-        first, second = self.orders
-        return None if first is None or second is None else first != second
+    def standing(self) -> str:
+        """The preference, or else why there is none."""
+        return self.preference or self.gap
 
     @property
     def gap(self) -> str:
@@ -121,12 +114,6 @@ class Judged:
             return ""
         reasons = {showing.gap for showing in self.showings}
         return next((reason for reason in ("pending", "failed") if reason in reasons), "unreadable")
-
-    def pass_rate(self, response: int) -> Figure | None:
-        """PR of one response of the pair: each question by the majority of its readable showings, an even split and n/a
-        missing. None where no checklist was asked."""
-        asked = [states for (about, _), states in self.answers.items() if about == response]
-        return pass_rate([_one_answer(states) for states in asked]) if asked else None
 
 
 class Asked(NamedTuple):
@@ -179,39 +166,60 @@ def judged(asked: Iterable[Asked], said: Iterable[Said]) -> list[Judged]:
 
 def judged_in(run: Run) -> list[Judged]:
     """What a run says about every pair that it asks about. Two queries."""
-    calls = run.calls.filter(other__isnull=False).order_by("position")
-    asked = calls.values_list("response_id", "other_id", "order", "repeat", "state")
-    verdicts = run.verdicts.filter(other__isnull=False, dimension=None).order_by("call__position", "pk")
-    said = verdicts.values_list(
-        "call__response_id", "call__other_id", "order", "repeat", "response_id", "question_id", "state", "choice"
+    return _read(run.calls.all(), run.verdicts.all()).get(run.pk, [])
+
+
+def judged_about(round_id: int, pair: Pair) -> dict[int, Judged]:
+    """What the judging runs of a round say about one of its pairs, by run. Two queries."""
+    response, other = pair
+    of_round = Q(run__round=round_id, run__kind=Run.Kind.JUDGING)
+    calls = Call.objects.filter(of_round, response=response, other=other)
+    verdicts = Verdict.objects.filter(of_round, call__response=response, call__other=other)
+    return {run: judged for run, [judged] in _read(calls, verdicts).items()}
+
+
+def judged_around(calls: Sequence[Call]) -> tuple[dict[Pair, Judged], dict[Pair, Judged]]:
+    """What a run says about the pairs of some of its calls: before these were settled, and now. Two queries."""
+    run, pks = calls[0].run, {call.pk for call in calls}
+    pairs = [Q(response=call.response_id, other=call.other_id) for call in calls]
+    verdicts = [Q(call__response=call.response_id, call__other=call.other_id) for call in calls]
+    asked = list(_asked(run.calls.filter(reduce(or_, pairs))))
+    said = list(_said(run.verdicts.filter(reduce(or_, verdicts))))
+    before = judged(
+        (one._replace(state=Call.State.LEASED) if pk in pks else one for _, pk, one in asked),
+        (one for _, pk, one in said if pk not in pks),
     )
-    return judged((Asked(*row) for row in asked), (Said(*row) for row in said))
+    now = judged((one for _, _, one in asked), (one for _, _, one in said))
+    return {one.pair: one for one in before}, {one.pair: one for one in now}
 
 
-def order_dependence(pairs: Iterable[Judged]) -> Figure:
-    """The share of pairs whose preference changes with the order, with its interval: of those that have one in both
-    orders, the others are missing."""
-    return changed_with_order(pair.orders for pair in pairs)
+def _read(calls: QuerySet[Call], verdicts: QuerySet[Verdict]) -> dict[int, list[Judged]]:
+    """By run. Two queries."""
+    asked: dict[int, list[Asked]] = {}
+    said: dict[int, list[Said]] = {}
+    for run, _, call in _asked(calls):
+        asked.setdefault(run, []).append(call)
+    for run, _, verdict in _said(verdicts):
+        said.setdefault(run, []).append(verdict)
+    return {run: judged(calls, said.get(run, ())) for run, calls in asked.items()}
 
 
-def gaps(pairs: Iterable[Judged]) -> Counter[str]:
-    """The numbers of showings without a choice, by reason."""
-    return Counter(showing.gap for pair in pairs for showing in pair.showings if showing.gap)
+def _asked(calls: QuerySet[Call]) -> Iterator[tuple[int, int, Asked]]:
+    """With the ids of run and call."""
+    found = calls.filter(other__isnull=False, dimension=None).order_by("position", "pk")
+    fields = ("run_id", "pk", "response_id", "other_id", "order", "repeat", "state")
+    rows: Iterable[tuple[Any, ...]] = found.values_list(*fields)
+    for run, pk, *row in rows:
+        yield run, pk, Asked(*row)
 
 
-def places(pairs: Iterable[Judged]) -> Counter[str]:
-    """How often the response shown first, the second one, or neither was chosen, by Verdict.Choice: with both orders
-    shown equally often, a judge without a liking for a place chooses both places equally often."""
-    return Counter(showing.choice for pair in pairs for showing in pair.showings if showing.choice)
+def _said(verdicts: QuerySet[Verdict]) -> Iterator[tuple[int, int, Said]]:
+    """With the ids of run and call."""
+    rows = verdicts.filter(other__isnull=False, dimension=None).order_by("call__position", "pk")
+    fields = ("order", "repeat", "response_id", "question_id", "state", "choice")
+    for run, call, *row in rows.values_list("run_id", "call_id", "call__response_id", "call__other_id", *fields):
+        yield run, call, Said(*row)
 
 
 def _majority(votes: Sequence[Preference]) -> Preference | None:
     return (majority(votes) or "tie") if votes else None
-
-
-def _one_answer(states: Sequence[str]) -> AnswerState:
-    """The answer of most readable showings; where there is none, or an even split, one that counts as missing."""
-    answer = plurality([_READ[state] for state in states if state in _READ])
-    if answer is None:
-        return "error" if set(states) == {Verdict.State.ERROR} else "unparsed"
-    return answer

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _
 
 from judging.agreement import (
     CrossTable,

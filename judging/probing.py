@@ -101,8 +101,9 @@ async def _schema(endpoint: Endpoint, sent: dict[str, Any], *, weak: bool) -> tu
         return False, Finding(
             False, "Its reply by a JSON schema was cut off: allow more tokens in a reply, then test again."
         )
-    does = "ignores" if "response_format" in reply.parameters else "does not take"
-    return False, Finding(False, f"It {does} JSON schemas: replies are read from their text.")
+    if "response_format" in reply.parameters:
+        return False, Finding(False, "It ignores JSON schemas: replies are read from their text.")
+    return False, Finding(False, "It does not take JSON schemas: replies are read from their text.")
 
 
 def _obeys(text: str) -> bool:
@@ -129,8 +130,14 @@ async def _alternatives(endpoint: Endpoint, sent: dict[str, Any]) -> tuple[int |
     if not number:
         return 0, Finding(False, "It gives no token probabilities: RocketEval cannot be used with it.")
     if number < FEWEST_ALTERNATIVES:
-        few = f"It gives the probabilities of {number} alternative{'s' * (number > 1)} of a token"
-        return number, Finding(False, f"{few}, which is few: RocketEval may find neither yes nor no among them.")
+        few = (
+            "It gives the probabilities of 1 alternative of a token, which is few: RocketEval may find neither yes nor "
+            "no among them."
+            if number == 1
+            else f"It gives the probabilities of {number} alternatives of a token, which is few: RocketEval may find "
+            "neither yes nor no among them."
+        )
+        return number, Finding(False, few)
     return number, Finding(
         True, f"It gives the probabilities of {number} alternatives of a token, as RocketEval needs."
     )

@@ -1,4 +1,5 @@
-"""The cells of a round from its raw labels: to write them, and to check those that were moved against them."""
+"""The cells of a round from its raw labels: to write them, and to check those that were moved against them; and with
+them how far people disagree on each task."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ from collections.abc import Hashable, Mapping
 
 from django.db import transaction
 
+from annotate import adjudication
 from annotate.models import Round
 from judging.cells import Contents, Key, Place, hold, observed, pattern_of, replace, shown, stored
 from judging.labels import (
+    PREFERENCE,
     QUESTIONS,
     SCORE,
     Facet,
@@ -20,6 +23,7 @@ from judging.labels import (
     people_labels,
 )
 from judging.models import Ledger, Run, Series
+from judging.pairs import judged_in
 
 UNLOCKED_TRIES = 3
 
@@ -40,7 +44,7 @@ def compute_run(run: Run) -> Contents:
     """The series of one judging run of a round, from raw labels."""
     assert run.round is not None  # noqa: S101 - judging runs have one
     machine = labels_by_facet(run)
-    asked = [facet for facet in facets_of(run.round) if facet in machine]
+    asked = [facet for facet in facets_of(run.round) if facet in machine or facet == PREFERENCE]
     return _of_run(run, machine, {facet: people_labels(run.round, facet) for facet in asked})
 
 
@@ -61,15 +65,17 @@ def _questions(round: Round, pooled: Labels) -> Contents:
     asked = asked_of(round)
     contents: Contents = {Key(Facet("question", question)): Counter() for question in asked}
     for unit, values in pooled.by_unit().items():
-        assert isinstance(unit, tuple)  # noqa: S101 - of response and question
+        assert isinstance(unit, tuple)  # noqa: S101 - that ends in the question
         place = Place(pattern_of(values), "", pooled.simulated_on.get(unit, 0))
-        contents[Key(Facet("question", unit[1]))][place] += 1
+        contents[Key(Facet("question", unit[-1]))][place] += 1
     for question, units in asked.items():
         _with_unlabelled(contents[Key(Facet("question", question))], units)
     return contents
 
 
 def _of_run(run: Run, judged_labels: Mapping[Facet, Labels], people: Mapping[Facet, Labels]) -> Contents:
+    if run.round is not None and run.round.shape.unit == "pair":
+        return {Key(PREFERENCE, run.pk): _of_pairs(run, people[PREFERENCE])} if PREFERENCE in people else {}
     contents: Contents = {Key(facet, run.pk): Counter() for facet in (SCORE, QUESTIONS)}
     for facet, machine in judged_labels.items():
         said = people[facet].by_unit() if facet in people else {}
@@ -79,6 +85,13 @@ def _of_run(run: Run, judged_labels: Mapping[Facet, Labels], people: Mapping[Fac
             place = Place(pattern_of(said.get(unit, [])), judge, simulated.get(unit, 0))
             contents[Key(facet, run.pk)][place] += 1
     return contents
+
+
+def _of_pairs(run: Run, people: Labels) -> Counter[Place]:
+    said, simulated = people.by_unit(), people.simulated_on
+    return Counter(
+        Place(pattern_of(said.get(one.pair, [])), one.standing, simulated.get(one.pair, 0)) for one in judged_in(run)
+    )
 
 
 def audit(round: Round) -> list[str]:
@@ -102,7 +115,8 @@ def _revision(round: Round) -> int | None:
 
 def _differences(round: Round) -> list[str]:
     if not Ledger.objects.filter(round=round).exists():
-        return [] if round.state == Round.State.DRAFT else ["It was opened before there were cells."]
+        needs_none = round.is_training or round.state == Round.State.DRAFT
+        return [] if needs_none else ["It was opened before there were cells."]
     (found, agreed), counted = stored(round), compute(round)
     differences = []
     noted = Ledger.objects.values_list("questions", flat=True).get(round=round)
@@ -118,6 +132,8 @@ def _differences(round: Round) -> list[str]:
             differences += _places_that_differ(name, found[key], counted[key])
             if key in agreed and agreed[key] != observed(counted[key]):
                 differences.append(f"{name}: {agreed[key]} is stored as percent agreement.")
+    if sizes := adjudication.wrong_sizes(round):
+        differences.append(f"{sizes:,} tasks have another size of disagreement than their labels.")
     return differences
 
 
@@ -147,12 +163,15 @@ def _in_words(place: Place) -> str:
 
 
 def rebuild(round: Round) -> None:
-    """Write all cells of a round anew from its raw labels."""
+    """Write all cells of a round anew from its raw labels; a training set has neither, and gets no ledger."""
+    if round.is_training:
+        return
     with transaction.atomic():
         Ledger.objects.get_or_create(round=round)
         hold(round.pk)
         contents = compute(round)
         replace(round, contents, Series.objects.filter(round=round))
+        adjudication.keep_sizes(round)
         Ledger.objects.filter(round=round).update(questions=_asked(contents))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from judging import claims, recount
 from judging.faults import CallFailed
@@ -56,11 +57,12 @@ def reread(run: Run, *, dry_run: bool = False) -> Rereading:
 
 def _read_again(run: Run, *, dry_run: bool) -> Rereading:
     if run.kind != Run.Kind.JUDGING:
-        raise PlanError("This run writes checklists: only the replies of judging runs can be read again.")
+        raise PlanError(_("This run writes checklists: only the replies of judging runs can be read again."))
     if run.method not in PROTOCOLS:
-        raise PlanError(f"There is no protocol {run.method!r} any more: its replies cannot be read again.")
+        sentence = _("There is no protocol '%(name)s' any more: its replies cannot be read again.")
+        raise PlanError(sentence % {"name": run.method})
     if run.state == Run.State.RUNNING:
-        raise PlanError("The run is running: pause it first, or wait until it is finished.")
+        raise PlanError(_("The run is running: pause it first, or wait until it is finished."))
     protocol = PROTOCOLS[run.method]
     reader = Reader(run, protocol, setup_of(run, protocol), dry_run)
     for chain in _chains(run):

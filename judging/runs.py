@@ -10,8 +10,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Min, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.models import Item, Project, Round, User
 from judging import recount, units
@@ -19,6 +20,7 @@ from judging.generators import POLICIES
 from judging.models import Call, Heartbeat, Judge, Prompt, Run, Verdict
 from judging.protocols import PROTOCOLS
 from judging.protocols.base import MOST_ALTERNATIVES
+from judging.sentences import between
 
 MOST_REPEATS = 100
 BATCH = 2000
@@ -33,6 +35,10 @@ SAME_IN_REPEATS = (
     "subdimension",
 )
 QUIET = datetime.timedelta(seconds=30)  # beyond the judge's time-out: calls that take longer may have lost their worker
+
+# The pace of the last minutes tells when a run will be done, once there are enough calls to go by.
+PACE_WINDOW = datetime.timedelta(minutes=5)
+PACE_CALLS = 5
 
 
 class PlanError(Exception):
@@ -62,24 +68,30 @@ def draft(
     """
     method = PROTOCOLS.get(protocol)
     if method is None:
-        raise PlanError(f"There is no protocol {protocol!r}: choose one of {', '.join(PROTOCOLS)}.")
+        sentence = _("There is no protocol '%(name)s': choose one of %(known)s.")
+        raise PlanError(sentence % {"name": protocol, "known": ", ".join(PROTOCOLS)})
     if round is not None and round.project_id != project.pk:
-        raise PlanError("The round belongs to another project.")
+        raise PlanError(_("The round belongs to another project."))
+    if round is not None and round.is_training:
+        raise PlanError(_("A training set has expected answers, not labels: choose a round."))
+    if round is not None and round.shape.unit == "item":
+        raise PlanError(_("In this round people write checklists: choose one where they label responses."))
     if round is not None and (category or language or sample_size is not None):
-        raise PlanError("A filter of items goes with no round: choose one of them.")
+        raise PlanError(_("A filter of items goes with no round: choose one of them."))
     if not 1 <= repeats <= MOST_REPEATS:
-        raise PlanError(f"The number of repeats must be from 1 to {MOST_REPEATS}.")
+        raise PlanError(_("The number of repeats must be from 1 to %(most)d.") % {"most": MOST_REPEATS})
     if sample_size is not None and sample_size < 1:
-        raise PlanError("The number of items must be at least 1: leave it empty for all of them.")
+        raise PlanError(_("The number of items must be at least 1: leave it empty for all of them."))
     if spending_cap is not None and spending_cap < 0:
-        raise PlanError("The most to spend cannot be negative: leave it empty for no limit.")
+        raise PlanError(_("The most to spend cannot be negative: leave it empty for no limit."))
     _check_judge(project, judge)
     analysis = analysis or not method.analysis_optional
     known = judge.abilities.get("alternatives")  # an endpoint that was never tested is asked for all where it matters
     if method.needs_probabilities and known == 0:
-        raise PlanError(
-            f"{judge} gives no token probabilities, which this protocol reads: choose another judge or protocol."
+        sentence = _(
+            "%(judge)s gives no token probabilities, which this protocol reads: choose another judge or protocol."
         )
+        raise PlanError(sentence % {"judge": judge})
     most = MOST_ALTERNATIVES if method.needs_probabilities else 0
     options = {
         "analysis": analysis,
@@ -117,7 +129,7 @@ def draft_panel(
     """As `draft`, for several judges at once: one run each. Raises PlanError where there is no judge."""
     drafts = [draft(project, judge, protocol, round, **options) for judge in judges]
     if not drafts:
-        raise PlanError("No judge is chosen: choose at least one.")
+        raise PlanError(_("No judge is chosen: choose at least one."))
     return drafts
 
 
@@ -142,12 +154,13 @@ def plan_generation(
     """Plan one new checklist draft for each of `items`, and ring for a worker. Raises PlanError."""
     method = POLICIES.get(policy)
     if method is None:
-        raise PlanError(f"There is no policy {policy!r}: choose one of {', '.join(POLICIES)}.")
+        sentence = _("There is no policy '%(name)s': choose one of %(known)s.")
+        raise PlanError(sentence % {"name": policy, "known": ", ".join(POLICIES)})
     chosen = list(items)
     if not chosen:
-        raise PlanError("No items are chosen: import items, or choose some without a checklist.")
+        raise PlanError(_("No items are chosen: import items, or choose some without a checklist."))
     if any(item.project_id != project.pk for item in chosen):
-        raise PlanError("Some of the items belong to another project.")
+        raise PlanError(_("Some of the items belong to another project."))
     _check_judge(project, judge)
     run = Run(
         project=project,
@@ -168,7 +181,7 @@ def pause(run: Run, reason: str = "") -> bool:
 def resume(run: Run) -> bool:
     """Go on with a paused run. False where it is not paused. Raises PlanError where its money is spent."""
     if run.state == Run.State.PAUSED and run.spending_cap is not None and run.cost() >= run.spending_cap:
-        raise PlanError("The run has spent what it may: raise the limit first.")
+        raise PlanError(_("The run has spent what it may: raise the limit first."))
     with transaction.atomic():
         moved = _move(run, [Run.State.PAUSED], Run.State.RUNNING)
         if moved:
@@ -180,7 +193,8 @@ def resume(run: Run) -> bool:
 def limit_spending(run: Run, cap: Decimal | None) -> None:
     """Let a run spend this much in all (US dollars), or without limit. Raises PlanError where it has spent more."""
     if cap is not None and cap <= (spent := run.cost()):
-        raise PlanError(f"The run has spent ${spent:,.4f} already: allow more than that, or leave the limit empty.")
+        sentence = _("The run has spent %(spent)s already: allow more than that, or leave the limit empty.")
+        raise PlanError(sentence % {"spent": f"${spent:,.4f}"})
     Run.objects.filter(pk=run.pk).update(spending_cap=cap)
     run.spending_cap = cap
 
@@ -239,18 +253,21 @@ def add_repeats(run: Run, more: int) -> int:
 
 def _check_repeatable(run: Run, more: int) -> None:
     if run.kind != Run.Kind.JUDGING:
-        raise PlanError("A run that writes checklists has no repeats: have more of them written in place of it.")
+        raise PlanError(_("A run that writes checklists has no repeats: have more of them written in place of it."))
     if run.state == Run.State.CANCELLED:
-        raise PlanError("The run was cancelled: start a new one.")
+        raise PlanError(_("The run was cancelled: start a new one."))
     if not 1 <= more <= MOST_REPEATS - run.repeats:
-        raise PlanError(
-            f"A run has at most {MOST_REPEATS} repeats, and this one has {run.repeats}: "
-            + (f"add from 1 to {MOST_REPEATS - run.repeats}." if run.repeats < MOST_REPEATS else "start a new one.")
+        sentence = (
+            _("A run has at most %(most)d repeats, and this one has %(repeats)d: add from 1 to %(left)d.")
+            if run.repeats < MOST_REPEATS
+            else _("A run has at most %(most)d repeats, and this one has %(repeats)d: start a new one.")
         )
+        numbers = {"most": MOST_REPEATS, "repeats": run.repeats, "left": MOST_REPEATS - run.repeats}
+        raise PlanError(sentence % numbers)
     _check_judge(run.project, run.judge)
     name = PROTOCOLS[run.method].template_name(analysis=run.options.get("analysis", True))
     if run.prompt_version and Prompt.objects.pinned(run.project, name, run.prompt_version) is None:
-        raise PlanError("The prompt of this run is not there any more: start a new run.")
+        raise PlanError(_("The prompt of this run is not there any more: start a new run."))
 
 
 def failures(run: Run) -> list[tuple[str, int]]:
@@ -262,15 +279,20 @@ def failures(run: Run) -> list[tuple[str, int]]:
 def summary(run: Run) -> str:
     """How far a run is, in words: "1,988 judged (7 of them unreadable), 12 failed"."""
     progress = run.progress()
-    verb = "judged" if run.kind == Run.Kind.JUDGING else "written"
     unread = run.calls.filter(state=Call.State.DONE, verdicts__state=Verdict.State.UNPARSED).distinct().count()
-    parts = [f"{progress['done']:,} {verb}" + (f" ({unread:,} of them unreadable)" if unread else "")]
-    if progress["failed"]:
-        parts.append(f"{progress['failed']:,} failed")
     waiting = progress["planned"] + progress["leased"]
+    if run.kind != Run.Kind.JUDGING:
+        done = _("%(done)s written")
+    elif unread:
+        done = _("%(done)s judged (%(unread)s of them unreadable)")
+    else:
+        done = _("%(done)s judged")
+    parts = [done % {"done": f"{progress['done']:,}", "unread": f"{unread:,}"}]
+    if progress["failed"]:
+        parts.append(_("%(failed)s failed") % {"failed": f"{progress['failed']:,}"})
     if waiting:
-        parts.append(f"{waiting:,} to go")
-    return ", ".join(parts)
+        parts.append(_("%(waiting)s to go") % {"waiting": f"{waiting:,}"})
+    return between().join(parts)
 
 
 def hold_up(run: Run, counts: dict[str, int], now: datetime.datetime) -> str:
@@ -284,12 +306,27 @@ def hold_up(run: Run, counts: dict[str, int], now: datetime.datetime) -> str:
         return ""
     leased = run.calls.filter(state=Call.State.LEASED, leased_until__gt=now)
     until = leased.aggregate(until=Max("leased_until"))["until"]
-    again = f" Calls that were under way are asked again from {timezone.localtime(until):%H:%M:%S} on." if until else ""
+    said = []
     if not alive:
-        return f"No worker was seen in the last {settings.HEARTBEAT_MAX_AGE_SECONDS} seconds: start one.{again}"
+        sentence = _("No worker was seen in the last %(seconds)d seconds: start one.")
+        said.append(sentence % {"seconds": settings.HEARTBEAT_MAX_AGE_SECONDS})
+    elif until:
+        said.append(_("Nothing was answered for a while: the worker of this run may have died."))
     if until:
-        return f"Nothing was answered for a while: the worker of this run may have died.{again}"
-    return ""
+        sentence = _("Calls that were under way are asked again from %(time)s on.")
+        said.append(sentence % {"time": f"{timezone.localtime(until):%H:%M:%S}"})
+    return " ".join(said)
+
+
+def seconds_left(run: Run, counts: dict[str, int], now: datetime.datetime) -> float | None:
+    """Until a running run is done at its recent pace; None where nothing tells. `counts`: as of `Run.progress`."""
+    waiting = counts["planned"] + counts["leased"]
+    if run.state != Run.State.RUNNING or not waiting:
+        return None
+    recent = run.calls.filter(finished_at__gte=now - PACE_WINDOW).aggregate(n=Count("pk"), first=Min("finished_at"))
+    if recent["n"] < PACE_CALLS:
+        return None
+    return float(waiting * max((now - recent["first"]).total_seconds(), 1.0) / recent["n"])
 
 
 def finish(run_id: int) -> bool:
@@ -320,9 +357,9 @@ def ring(run_id: int) -> None:
 
 def _check_judge(project: Project, judge: Judge) -> None:
     if judge.project_id != project.pk:
-        raise PlanError("The judge belongs to another project.")
+        raise PlanError(_("The judge belongs to another project."))
     if judge.archived:
-        raise PlanError("The judge is archived: choose another one.")
+        raise PlanError(_("The judge is archived: choose another one."))
 
 
 def _start(run: Run, calls: Iterator[Call], turns: int = 1) -> Run:
@@ -336,7 +373,7 @@ def _start(run: Run, calls: Iterator[Call], turns: int = 1) -> Run:
                 yield call
 
         if not Call.objects.bulk_create(placed(), batch_size=BATCH):
-            raise PlanError("There is nothing to judge: the checklists have no questions. Add some first.")
+            raise PlanError(_("There is nothing to judge: the checklists have no questions. Add some first."))
         recount.rebuild_run(run)
         ring(run.pk)
     return run

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from django.utils.translation import gettext as _
@@ -28,21 +28,10 @@ from judging.agreement.means import mean_figure
 from judging.agreement.missing import AnswerState
 from judging.labels import majority
 from judging.models import Run, Verdict
+from judging.sentences import translated
 from judging.supervision import LEAST_TRAINING, MOST_TRAINED, Judged, Weighed, learned, people_means, weighed
 
 READ = frozenset({Verdict.State.YES, Verdict.State.NO, Verdict.State.NA, Verdict.State.SCORE})
-EXPORTED = (
-    "run",
-    "judge",
-    "model",
-    "protocol",
-    "item",
-    "category",
-    "language",
-    "response_id",
-    "system",
-    "missing_policy",
-)
 
 
 @dataclass(frozen=True)
@@ -111,7 +100,9 @@ class Scores:
         """What is to be known of the means of all systems together: why one is undefined, what its interval lacks."""
         means = self.systems[-1].means if self.systems else []
         said = ((mean.title, mean.figure.reason or mean.figure.warning) for mean in means)
-        return [f"{title}: {words}" for title, words in said if words]
+        return [
+            _("%(title)s: %(words)s") % {"title": title, "words": translated(words)} for title, words in said if words
+        ]
 
 
 @dataclass
@@ -212,46 +203,6 @@ def weights_of(scores: Scores, rows: Sequence[Row]) -> list[ItemWeights]:
         questions.sort(key=lambda pair: -pair[1])
         found.append(ItemWeights(checklist, one.labelled, one.even, questions))
     return found
-
-
-WEIGHTS_EXPORTED = ("run", "item", "checklist_version", "question_id", "question", "weight", "even", "labelled")
-
-
-def export_weights(run: Run, scores: Scores) -> Iterator[dict[str, Any]]:
-    """A row for each question under the names of WEIGHTS_EXPORTED."""
-    for one in weights_of(scores, scores.rows):
-        assert one.checklist.item is not None  # noqa: S101 - by the filter
-        for question, weight in one.questions:
-            values = (one.checklist.item.external_id, one.checklist.version, question.pk, question.text)
-            yield dict(zip(WEIGHTS_EXPORTED, (run.pk, *values, weight, one.even, one.labelled), strict=True))
-
-
-def export_columns(scores: Scores) -> list[str]:
-    return [*EXPORTED, *(column.key for column in scores.columns), "read", "missing"]
-
-
-def export_rows(run: Run, scores: Scores, missing: MissingPolicy) -> Iterator[dict[str, Any]]:
-    """A row for each response under the names of `export_columns`."""
-    common = {
-        "run": run.pk,
-        "judge": run.judge.name,
-        "model": run.judge.model,
-        "protocol": run.method,
-        "missing_policy": missing,
-    }
-    for row in scores.rows:
-        item = row.response.item
-        yield {
-            **common,
-            "item": item.external_id,
-            "category": item.category,
-            "language": item.language,
-            "response_id": row.response.pk,
-            "system": row.response.system,
-            **row.values,
-            "read": row.read,
-            "missing": row.missing,
-        }
 
 
 def _read(run: Run) -> tuple[dict[int, Said], dict[int, Asked]]:

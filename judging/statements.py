@@ -23,10 +23,11 @@ FROM annotate_annotation said JOIN annotate_user annotator ON annotator.id = sai
 WHERE said.task_id = %s AND said.state = 'submitted' AND NOT said.surplus AND said.annotator_id <> %s"""
 
 ANSWERS_OF_TASK = """
-SELECT answer.question_id, answer.value, annotator.is_simulated
+SELECT answer.question_id, answer.about_other, answer.value, annotator.is_simulated
 FROM annotate_annotation said JOIN annotate_user annotator ON annotator.id = said.annotator_id
 JOIN annotate_answer answer ON answer.annotation_id = said.id
-WHERE said.task_id = %s AND said.state = 'submitted' AND NOT said.surplus AND said.annotator_id <> %s"""
+WHERE said.task_id = %s AND said.state = 'submitted' AND NOT said.surplus AND said.annotator_id <> %s
+    AND answer.value <> 'unsure'"""
 
 # Of every judging run of a round about one response, as `Asked` of judging.labels, after run and protocol. What is
 # asked about a dimension is no part of the round.
@@ -61,15 +62,21 @@ FROM annotate_task task JOIN annotate_annotation said ON said.task_id = task.id
 JOIN annotate_user annotator ON annotator.id = said.annotator_id
 JOIN annotate_answer answer ON answer.annotation_id = said.id
 WHERE task.round_id = %s AND task.response_id IN ({responses}) AND task.other_id IS NULL
-    AND said.state = 'submitted' AND NOT said.surplus"""
+    AND said.state = 'submitted' AND NOT said.surplus AND answer.value <> 'unsure'"""
 
-CELLS = """
-SELECT series_id, pattern, judge, simulated, units FROM judging_cell
-WHERE units > 0 AND (series_id IN ({whole}) OR (series_id IN ({others}) AND pattern IN ({patterns})))"""
+CELLS = (
+    "SELECT series_id, pattern, judge, simulated, units FROM judging_cell WHERE units > 0 AND series_id IN ({series})"
+)
 
-STORE_CELLS = """
+# Rows of series, pattern, judge, simulated and a number of units that leave the cell, or come into it.
+TAKE_OUT = """
+UPDATE judging_cell SET units = units - gone.column5 FROM (VALUES {rows}) AS gone
+WHERE series_id = gone.column1 AND pattern = gone.column2 AND judge = gone.column3 AND simulated = gone.column4
+    AND units >= gone.column5"""
+
+PUT_IN = """
 INSERT INTO judging_cell (series_id, pattern, judge, simulated, units) VALUES {rows}
-ON CONFLICT (series_id, pattern, judge, simulated) DO UPDATE SET units = excluded.units"""
+ON CONFLICT (series_id, pattern, judge, simulated) DO UPDATE SET units = judging_cell.units + excluded.units"""
 
 STORE_OBSERVED = "UPDATE judging_series SET observed = CASE id {cases} END WHERE id IN ({ids})"
 
@@ -80,20 +87,6 @@ UPDATE judging_call SET state = %s, leased_until = NULL, lease_token = '', finis
     reply = %s, alternatives = %s, finish_reason = %s, input_tokens = %s, cached_tokens = %s, output_tokens = %s,
     latency_ms = %s, written_id = %s, reserved = %s
 WHERE id = %s"""
-
-
-def rows(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        found: list[tuple[Any, ...]] = cursor.fetchall()
-    return found
-
-
-def run(statement: str, parameters: Sequence[Any]) -> int:
-    """Returns the number of rows that were written."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return int(cursor.rowcount)
 
 
 def run_many(statement: str, rows: Sequence[Sequence[Any]]) -> None:

@@ -6,41 +6,75 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext_lazy
+
 from annotate.models import Checklist, Dimension, Item, Response
 from judging.models import Run
 from judging.protocols import PROTOCOLS, Protocol, Unit
 
 Subject = tuple[Item, Response, Response | None, Checklist | None]
-LeftOut = Counter[str]  # numbers by reason, a key of REASONS
+LeftOut = Counter[str]  # numbers by reason, a key of REASONS, OF_RESPONSES and OF_PAIRS
 
 REASONS = {
-    "no checklist": (
-        "{n} {unit} is left out: its item has no approved checklist{policy}.",
-        "{n} {unit}s are left out: their items have no approved checklist{policy}.",
+    "no dimension checklist": ngettext_lazy(
+        "%(n)s dimension is left out: it has no approved checklist with questions.",
+        "%(n)s dimensions are left out: they have no approved checklist with questions.",
+        "number",
     ),
-    "no questions": (
-        "{n} {unit} is left out: the checklist of its item has no questions.",
-        "{n} {unit}s are left out: the checklists of their items have no questions.",
+    "no response": ngettext_lazy(
+        "%(n)s item is left out: it has no response.",
+        "%(n)s items are left out: they have no response.",
+        "number",
     ),
-    "no dimension checklist": (
-        "{n} dimension is left out: it has no approved checklist with questions.",
-        "{n} dimensions are left out: they have no approved checklist with questions.",
+    "no pair": ngettext_lazy(
+        "%(n)s item is left out: it does not have two responses to compare.",
+        "%(n)s items are left out: they do not have two responses to compare.",
+        "number",
     ),
-    "no response": (
-        "{n} item is left out: it has no response.",
-        "{n} items are left out: they have no response.",
+    "pair": ngettext_lazy(
+        "%(n)s pair of the round is left out: this protocol judges single responses.",
+        "%(n)s pairs of the round are left out: this protocol judges single responses.",
+        "number",
     ),
-    "no pair": (
-        "{n} item is left out: it does not have two responses to compare.",
-        "{n} items are left out: they do not have two responses to compare.",
+    "single": ngettext_lazy(
+        "%(n)s response of the round is left out: this protocol compares two responses.",
+        "%(n)s responses of the round are left out: this protocol compares two responses.",
+        "number",
     ),
-    "pair": (
-        "{n} pair of the round is left out: this protocol judges single responses.",
-        "{n} pairs of the round are left out: this protocol judges single responses.",
+}
+OF_RESPONSES = {
+    "no checklist": ngettext_lazy(
+        "%(n)s response is left out: its item has no approved checklist.",
+        "%(n)s responses are left out: their items have no approved checklist.",
+        "number",
     ),
-    "single": (
-        "{n} response of the round is left out: this protocol compares two responses.",
-        "{n} responses of the round are left out: this protocol compares two responses.",
+    "no checklist by the policy": ngettext_lazy(
+        "%(n)s response is left out: its item has no approved checklist by the policy %(policy)s.",
+        "%(n)s responses are left out: their items have no approved checklist by the policy %(policy)s.",
+        "number",
+    ),
+    "no questions": ngettext_lazy(
+        "%(n)s response is left out: the checklist of its item has no questions.",
+        "%(n)s responses are left out: the checklists of their items have no questions.",
+        "number",
+    ),
+}
+OF_PAIRS = {
+    "no checklist": ngettext_lazy(
+        "%(n)s pair is left out: its item has no approved checklist.",
+        "%(n)s pairs are left out: their items have no approved checklist.",
+        "number",
+    ),
+    "no checklist by the policy": ngettext_lazy(
+        "%(n)s pair is left out: its item has no approved checklist by the policy %(policy)s.",
+        "%(n)s pairs are left out: their items have no approved checklist by the policy %(policy)s.",
+        "number",
+    ),
+    "no questions": ngettext_lazy(
+        "%(n)s pair is left out: the checklist of its item has no questions.",
+        "%(n)s pairs are left out: the checklists of their items have no questions.",
+        "number",
     ),
 }
 
@@ -72,9 +106,12 @@ def units_of(run: Run) -> tuple[list[Unit], LeftOut]:
 
 def in_words(run: Run, left_out: LeftOut) -> list[str]:
     """What is left out and why, a sentence for each reason."""
-    unit = "pair" if PROTOCOLS[run.method].pairs else "response"
+    sentences = {**REASONS, **(OF_PAIRS if PROTOCOLS[run.method].pairs else OF_RESPONSES)}
+    policy = _policy(run)
+    if policy:
+        sentences["no checklist"] = sentences["no checklist by the policy"]
     return [
-        REASONS[reason][number > 1].format(n=f"{number:,}", unit=unit, policy=_by_policy(run))
+        sentences[reason] % {"number": number, "n": f"{number:,}", "policy": policy}
         for reason, number in left_out.items()
     ]
 
@@ -82,26 +119,51 @@ def in_words(run: Run, left_out: LeftOut) -> list[str]:
 def why_none(run: Run, left_out: LeftOut) -> str:
     """Why a run has no units, with the remedy."""
     method = PROTOCOLS[run.method]
-    where = "of this round" if run.round else "that is chosen"
     if left_out["no questions"]:
-        return f"No checklist of an item {where} has a question: add some, or choose a protocol without a checklist."
-    if left_out["no checklist"]:
-        return (
-            f"No item {where} has an approved checklist{_by_policy(run)}: "
-            "approve some, or choose a protocol without one."
+        if run.round:
+            return _(
+                "No checklist of an item of this round has a question: add some, or choose a protocol without a "
+                "checklist."
+            )
+        return _(
+            "No checklist of an item that is chosen has a question: add some, or choose a protocol without a checklist."
         )
+    if left_out["no checklist"]:
+        return _no_checklist(run)
     if left_out["single"]:
-        return "The units of this round are single responses, not pairs: judge items in place of the round."
+        return _("The units of this round are single responses, not pairs: judge items in place of the round.")
     if left_out["pair"]:
-        return "The units of this round are pairs: choose a protocol that compares two responses."
+        return _("The units of this round are pairs: choose a protocol that compares two responses.")
     if run.round and not run.round.tasks.exists():
-        return "This round has no tasks yet: open it first."
-    if method.by_dimension and (method.needs_checklist or not _dimensions(run)):
-        what = "a dimension with an approved checklist" if method.needs_checklist else "a dimension"
-        return f"The project does not have {what} to judge by: add one first."
+        return _("This round has no tasks yet: open it first.")
+    if method.by_dimension and method.needs_checklist:
+        return _("The project does not have a dimension with an approved checklist to judge by: add one first.")
+    if method.by_dimension and not _dimensions(run):
+        return _("The project does not have a dimension to judge by: add one first.")
     if left_out["no pair"]:
-        return "No chosen item has two responses to compare: widen the filter, or import more responses."
-    return "No item matches the filter, or none has a response: widen it, or import items."
+        return _("No chosen item has two responses to compare: widen the filter, or import more responses.")
+    return _("No item matches the filter, or none has a response: widen it, or import items.")
+
+
+def _no_checklist(run: Run) -> str:
+    policy = _policy(run)
+    if run.round and policy:
+        sentence = _(
+            "No item of this round has an approved checklist by the policy %(policy)s: approve some, or choose a "
+            "protocol without one."
+        )
+    elif run.round:
+        sentence = _("No item of this round has an approved checklist: approve some, or choose a protocol without one.")
+    elif policy:
+        sentence = _(
+            "No item that is chosen has an approved checklist by the policy %(policy)s: approve some, or choose a "
+            "protocol without one."
+        )
+    else:
+        sentence = _(
+            "No item that is chosen has an approved checklist: approve some, or choose a protocol without one."
+        )
+    return sentence % {"policy": policy}
 
 
 def _of_round(run: Run, method: Protocol) -> tuple[list[Subject], LeftOut]:
@@ -166,6 +228,6 @@ def _dimensions(run: Run) -> list[Dimension]:
     return list(Dimension.objects.filter(project=run.project, archived=False))
 
 
-def _by_policy(run: Run) -> str:
-    named = run.checklist_policy not in ("", Run.NEWEST_CHECKLIST)
-    return f" by the policy {run.checklist_policy}" if named else ""
+def _policy(run: Run) -> str:
+    """The policy that the run names, if it names one."""
+    return "" if run.checklist_policy == Run.NEWEST_CHECKLIST else run.checklist_policy

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, QuerySet
+from django.utils.translation import gettext as _
 
 from annotate.differences import Change, question_changes
 from annotate.models import Checklist, Dimension, Item, Project, Response
@@ -28,7 +29,9 @@ class Wording:
 
     @property
     def title(self) -> str:
-        return self.protocol.title if self.analysis else f"{self.protocol.title} (the verdict alone)"
+        if self.analysis:
+            return str(self.protocol.title)
+        return _("%(protocol)s (the verdict alone)") % {"protocol": self.protocol.title}
 
     @property
     def brought(self) -> Template:
@@ -128,7 +131,8 @@ def preview(
     if external_id:
         chosen = everything.filter(external_id=external_id).first()
         if chosen is None:
-            return Preview(offered, problem=f"No item has the external id “{external_id}”: look it up under Items.")
+            problem = _("No item has the external id “%(external_id)s”: look it up under Items.")
+            return Preview(offered, problem=problem % {"external_id": external_id})
     else:
         chosen = everything.filter(pk=item).first() if item else None
         chosen = chosen or (offered[0] if offered else None)
@@ -158,18 +162,18 @@ class Unfit(Exception):
 def _unit(item: Item, responses: Sequence[Response], wanted: int | None, protocol: Protocol) -> Unit:
     """The unit of this response of the item, or of its first one. Raises Unfit."""
     if not responses:
-        raise Unfit("This item has no response: choose another item.")
+        raise Unfit(_("This item has no response: choose another item."))
     response = next((one for one in responses if one.pk == wanted), responses[0])
     others = [one for one in responses if one != response]
     if protocol.pairs and not others:
-        raise Unfit("This item has only one response, and two are compared here: choose another item.")
+        raise Unfit(_("This item has only one response, and two are compared here: choose another item."))
     dimension, checklist = None, None
     if protocol.by_dimension:
         dimension, checklist = _dimension(item.project, protocol)
     elif protocol.needs_checklist:
         checklist = Checklist.objects.prefetch_related("questions").newest_approved([item]).get(item.pk)
         if not (checklist and checklist.questions.all()):
-            raise Unfit("This item has no approved checklist: choose another item, or approve one.")
+            raise Unfit(_("This item has no approved checklist: choose another item, or approve one."))
     return Unit(item, response, checklist, others[0] if protocol.pairs else None, dimension)
 
 
@@ -181,8 +185,9 @@ def _dimension(project: Project, protocol: Protocol) -> tuple[Dimension, Checkli
         checklist = newest.get(dimension.pk)
         if not protocol.needs_checklist or (checklist and checklist.questions.all()):
             return dimension, checklist
-    what = "dimension with an approved checklist" if protocol.needs_checklist else "dimension"
-    raise Unfit(f"The project has no {what}: add one first, under Checklists.")
+    if protocol.needs_checklist:
+        raise Unfit(_("The project has no dimension with an approved checklist: add one first, under Checklists."))
+    raise Unfit(_("The project has no dimension: add one first, under Checklists."))
 
 
 def _fitting(project: Project, protocol: Protocol) -> ItemQuerySet:
@@ -197,9 +202,20 @@ def _fitting(project: Project, protocol: Protocol) -> ItemQuerySet:
 
 
 def _nothing(protocol: Protocol) -> str:
-    needs = "two responses" if protocol.pairs else "a response"
-    checklist = " and an approved checklist" if protocol.needs_checklist and not protocol.by_dimension else ""
-    return f"The project has no item with {needs}{checklist}: there is nothing to fill the prompt in for."
+    with_checklist = protocol.needs_checklist and not protocol.by_dimension
+    if protocol.pairs and with_checklist:
+        return _(
+            "The project has no item with two responses and an approved checklist: there is nothing to fill the prompt "
+            "in for."
+        )
+    if protocol.pairs:
+        return _("The project has no item with two responses: there is nothing to fill the prompt in for.")
+    if with_checklist:
+        return _(
+            "The project has no item with a response and an approved checklist: there is nothing to fill the prompt in "
+            "for."
+        )
+    return _("The project has no item with a response: there is nothing to fill the prompt in for.")
 
 
 def _own(project: Project) -> QuerySet[Prompt]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import datetime
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +21,7 @@ from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
 
 from judging import claims, pacing, runs, spending
+from judging.circuit import DOWN_IN_A_ROW, PATIENCE, Breaker, Places
 from judging.claims import Settlement
 from judging.client import Endpoint, Reply, ask
 from judging.faults import CallFailed
@@ -30,10 +30,6 @@ from judging.models import Call, Run
 from judging.texts import Texts
 
 SLOT_SECONDS = 20.0
-DOWN_IN_A_ROW = 5  # failures that no waiting mends (a refused key), one after the other, that pause a run
-FAULTS_IN_A_ROW = 40  # failures of single calls, likewise; and twice as many more as go at a time
-PATIENCE = datetime.timedelta(seconds=60)  # beyond the judge's time-out: how long failures that pass may last
-BUSY_PATIENCE = datetime.timedelta(minutes=30)  # how long an endpoint may ask for fewer calls without answering one
 DRY = datetime.timedelta(seconds=1)  # how long not to look for more calls after there were none
 SHORTEST_SLEEP = 0.05  # seconds
 GATHERING_SECONDS = 0.08  # answers are stored together with those that come within this time of the first
@@ -50,82 +46,6 @@ class Clock:
 
     now: Callable[[], datetime.datetime] = timezone.now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-
-@dataclass
-class Breaker:
-    """Notices that an endpoint is down, from failures without an answer between them.
-
-    A failure that waiting cannot mend pauses the run after a few calls, so that a long run does not fail call by call;
-    one that may pass (a server that restarts, or still loads its model) only when nothing was answered for `patience`.
-    `since` outlives the slot: it is stored with the run.
-    """
-
-    patience: datetime.timedelta
-    at_a_time: int = 1  # calls
-    since: datetime.datetime | None = None
-    hopeless: int = 0
-    faults: int = 0
-
-    def note(self, failure: CallFailed | None, now: datetime.datetime) -> str:
-        """Count a failure, or an answer (None). Returns why the run should pause, "" while it should not."""
-        if failure is None or not (failure.retryable or failure.endpoint_down):
-            self.since, self.hopeless, self.faults = None, 0, 0
-            return ""
-        self.since = self.since or now
-        self.hopeless = self.hopeless + 1 if not failure.retryable else 0
-        self.faults += not (failure.endpoint_down or failure.busy)
-        patience = max(self.patience, BUSY_PATIENCE) if failure.busy else self.patience
-        failing = now - self.since
-        if failure.retry_after:  # what the endpoint asks to wait is no time without answers
-            self.since = now + datetime.timedelta(seconds=failure.retry_after) - max(failing, datetime.timedelta())
-        if self.hopeless >= DOWN_IN_A_ROW:
-            return f"{failure.reason} Resume the run when this is put right."
-        if self.faults >= FAULTS_IN_A_ROW + 2 * self.at_a_time:
-            return f"{self.faults} calls in a row failed, the last one so: {failure.reason}"
-        if failing >= patience:
-            return f"Nothing was answered for {failing.seconds} seconds, the last failure was: {failure.reason}"
-        return ""
-
-
-class Seats:
-    """Places for calls under way. There are fewer when the endpoint asks for fewer calls, by half once a second at
-    most, and more again as it answers: one for at most four answers."""
-
-    FEWEST = 4  # calls that come too early wait for a second and cost no attempt
-
-    def __init__(self, most: int) -> None:
-        self.most, self.open, self.taken = most, float(most), 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._next_cut: datetime.datetime | None = None
-
-    async def __aenter__(self) -> None:
-        while self.taken >= int(self.open):
-            waiting = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiting)
-            await waiting
-        self.taken += 1
-
-    async def __aexit__(self, *exception: object) -> None:
-        self.taken -= 1
-        self._wake()
-
-    def fewer(self, now: datetime.datetime) -> None:
-        if self._next_cut is None or now >= self._next_cut:
-            self.open = max(min(self.open, self.FEWEST), self.open / 2)
-            self._next_cut = now + datetime.timedelta(seconds=1)
-
-    def more(self) -> None:
-        self.open = min(float(self.most), self.open + max(1 / self.open, 0.25))
-        self._wake()
-
-    def _wake(self) -> None:
-        free = int(self.open) - self.taken
-        while self._waiting and free > 0:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_result(None)
-                free -= 1
 
 
 def work(run_id: int, clock: Clock | None = None) -> None:
@@ -186,8 +106,8 @@ class Slot:
         self.next_look = self.clock.now()  # for calls to take
         self.held_until = self.next_look  # the endpoint asked for a pause
         self.next_renewal = self._renewal_due()
-        self.seats = Seats(judge.concurrency)
-        # Claimed before a seat is free, so that no seat waits for the database; a judge with limits is asked at once.
+        self.places = Places(judge.concurrency)
+        # Claimed before a place is free, so that none waits for the database; a judge with limits is asked at once.
         self.ahead = 0 if pacing.is_limited(judge) else judge.concurrency
         patience = PATIENCE + datetime.timedelta(seconds=judge.timeout_seconds)
         self.breaker = Breaker(patience, judge.concurrency, self._failing_since())
@@ -245,7 +165,7 @@ class Slot:
 
     async def _wait_for_answer(self) -> None:
         """Until an answer is there; with many calls at a time a little longer, for others that come right after it: the
-        calls claimed ahead keep the seats busy meanwhile."""
+        calls claimed ahead keep the places busy meanwhile."""
         try:
             await asyncio.wait_for(self.arrived.wait(), DRY.total_seconds())
         except TimeoutError:
@@ -267,7 +187,7 @@ class Slot:
         return True
 
     async def _ask(self, call: Call) -> None:
-        async with self.seats:
+        async with self.places:
             stands = self._over() or self.clock.now() < self.held_until
             answer = None if stands else await self._answer_to(call)
         if answer is not None:
@@ -289,9 +209,9 @@ class Slot:
         """Let the breaker know of a failure or an answer (None), and ask nothing more where it says so."""
         now = self.clock.now()
         if failure is None:
-            self.seats.more()
+            self.places.more()
         elif failure.busy:
-            self.seats.fewer(now)
+            self.places.fewer(now)
         if failure is not None and failure.retry_after:
             self.held_until = max(self.held_until, now + datetime.timedelta(seconds=failure.retry_after))
         reason = self.breaker.note(failure, now)

@@ -275,6 +275,7 @@ class AgreementSerializer(serializers.Serializer[Any]):
     alpha = FigureSerializer()
     percent = FigureSerializer()
     gwet = FigureSerializer(help_text="AC1 of answers, AC2 of scores and preferences.")
+    wpld = FigureSerializer(allow_null=True, help_text="Of preferences: the weighted preference label distance.")
     prevalence = serializers.SerializerMethodField(
         help_text="The share of each value, by people and, beside a judge, by judge; empty without labels."
     )

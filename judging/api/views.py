@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
@@ -71,7 +72,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSe
         """Ask nothing more for the time being. Calls under way are still stored."""
         run = self.get_object()
         if not runs.pause(run):
-            raise Conflict(f"Only a running run can be paused; this one is {run.state}.")
+            raise Conflict(_("Only a running run can be paused; this one is %(state)s.") % {"state": run.state})
         return Response(self.get_serializer(run).data)
 
     @extend_schema(request=None)
@@ -81,7 +82,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSe
         run = self.get_object()
         try:
             if not runs.resume(run):
-                raise Conflict(f"Only a paused run can be resumed; this one is {run.state}.")
+                raise Conflict(_("Only a paused run can be resumed; this one is %(state)s.") % {"state": run.state})
         except runs.PlanError as error:
             raise Conflict(str(error)) from error
         return Response(self.get_serializer(run).data)
@@ -92,7 +93,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSe
         """End a run for good. What it has is kept."""
         run = self.get_object()
         if not runs.cancel(run):
-            raise Conflict(f"The run is over already; it is {run.state}.")
+            raise Conflict(_("The run is over already; it is %(state)s.") % {"state": run.state})
         return Response(self.get_serializer(run).data)
 
     @extend_schema(request=None, responses=serializers.RetriedSerializer)
@@ -101,7 +102,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSe
         """Plan the failed calls once more."""
         run = self.get_object()
         if run.state == Run.State.CANCELLED:
-            raise Conflict("The run was cancelled: start a new one.")
+            raise Conflict(_("The run was cancelled: start a new one."))
         return Response({"retried": runs.retry_failed(run)})
 
     @extend_schema(request=serializers.RepeatsSerializer)
@@ -154,6 +155,6 @@ class AgreementViewSet(ProjectViewSet):
     )
     def retrieve(self, request: Request, slug: str, pk: int) -> Response:
         """Agreement among people, on the questions where they agree least, and of every judging run with the people."""
-        round = get_object_or_404(Round, project=self.project, pk=pk)
+        round = get_object_or_404(self.project.rounds.for_labels(), pk=pk)
         panel: Any = live.panel(round, all_questions=request.query_params.get("questions") == "all")
         return Response(self.get_serializer(panel).data)

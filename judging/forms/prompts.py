@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Project
 from judging.models import Prompt
@@ -19,12 +21,12 @@ class PromptForm(forms.Form):
     somebody else saved meanwhile out of use without knowing."""
 
     source = forms.CharField(
-        label="Parts and placeholders",
+        label=_("Parts and placeholders"),
         max_length=Prompt.LONGEST,
         strip=False,
         widget=forms.Textarea(attrs={"class": "is-code", "spellcheck": "false"}),
-        help_text="Each part begins with a line [system], [user] or [assistant]. The judge replies to the last one.",
-        error_messages={"required": "A prompt cannot be empty: write one, or go back to the built-in text."},
+        help_text=_("Each part begins with a line [system], [user] or [assistant]. The judge replies to the last one."),
+        error_messages={"required": _("A prompt cannot be empty: write one, or go back to the built-in text.")},
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -33,7 +35,8 @@ class PromptForm(forms.Form):
         self.used = Prompt.objects.of(project, name)
         super().__init__(data, initial={"source": source, "seen": seen or self.used.version})
         if self.used.follow_up:
-            self.fields["source"].help_text += " What follows [follow-up] is said after a reply that decides nothing."
+            more = gettext("What follows [follow-up] is said after a reply that decides nothing.")
+            self.fields["source"].help_text = f"{self.fields['source'].help_text} {more}"
         self.fields["source"].widget.attrs["rows"] = min(MOST_ROWS, max(FEWEST_ROWS, source.count("\n") + 3))
 
     def clean_source(self) -> str:
@@ -47,6 +50,9 @@ class PromptForm(forms.Form):
         if seen != self.used.version:
             self.data = {"source": self.data.get("source", ""), "seen": self.used.version}
             raise ValidationError(
-                "Somebody else changed this prompt meanwhile: look at their version below, then save yours or leave it."
+                gettext(
+                    "Somebody else changed this prompt meanwhile: look at their version below, then save yours or "
+                    "leave it."
+                )
             )
         return seen

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundWidget
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Checklist, Item, Project, Round
-from judging.generators import POLICIES
+from judging.generators import POLICIES, Policy
 from judging.models import Judge, Run
 from judging.protocols import PROTOCOLS, Protocol
 from judging.runs import MOST_REPEATS
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
-def limit_field(label: str, help_text: str = "") -> forms.DecimalField:
+
+def limit_field(label: _StrPromise, help_text: _StrPromise | str = "") -> forms.DecimalField:
     return forms.DecimalField(
         label=label,
         help_text=help_text,
@@ -25,7 +30,7 @@ def limit_field(label: str, help_text: str = "") -> forms.DecimalField:
         min_value=Decimal(0),
         max_digits=10,
         decimal_places=4,
-        error_messages={"min_value": "The most to spend cannot be negative: leave it empty for no limit."},
+        error_messages={"min_value": _("The most to spend cannot be negative: leave it empty for no limit.")},
     )
 
 
@@ -37,70 +42,77 @@ class RunForm(forms.Form):
 
     judges = forms.ModelMultipleChoiceField(
         Judge.objects.none(),
-        label="Judges",
+        label=_("Judges"),
         widget=forms.CheckboxSelectMultiple,
-        help_text="Each one gets a run of its own.",
-        error_messages={"required": "Choose at least one judge."},
+        help_text=_("Each one gets a run of its own."),
+        error_messages={"required": _("Choose at least one judge.")},
     )
-    protocol = forms.ChoiceField(label="How they judge", widget=forms.RadioSelect)
+    protocol = forms.ChoiceField(label=_("How they judge"), widget=forms.RadioSelect)
     round = forms.ModelChoiceField(
         Round.objects.none(),
-        label="What they judge",
+        label=_("What they judge"),
         required=False,
-        empty_label="No round: the items of the project",
-        help_text="In a round, the very units that people label, so that both can be compared.",
+        empty_label=_("No round: the items of the project"),
+        help_text=_("In a round, the very units that people label, so that both can be compared."),
     )
-    category = forms.ChoiceField(label="Only this category", required=False)
-    language = forms.ChoiceField(label="Only this language", required=False)
+    category = forms.ChoiceField(label=_("Only this category"), required=False)
+    language = forms.ChoiceField(label=_("Only this language"), required=False)
     sample_size = forms.IntegerField(
-        label="At most this many items", required=False, min_value=1, help_text="Drawn by the seed of the run."
+        label=_("At most this many items"), required=False, min_value=1, help_text=_("Drawn by the seed of the run.")
     )
     checklist_policy = forms.ChoiceField(
-        label="Checklists",
+        label=_("Checklists"),
         required=False,
-        help_text="For protocols with a checklist. With other questions than people had, answers cannot be compared.",
+        help_text=_(
+            "For protocols with a checklist. With other questions than people had, answers cannot be compared."
+        ),
     )
     repeats = forms.IntegerField(
-        label="Times to ask everything",
+        label=_("Times to ask everything"),
         required=False,
         min_value=1,
         max_value=MOST_REPEATS,
         initial=1,
-        help_text="Pairs are asked in both orders each time. At temperature 0, repeats hardly differ.",
+        help_text=_("Pairs are asked in both orders each time. At temperature 0, repeats hardly differ."),
     )
-    verdict_alone = forms.BooleanField(label="Ask for the verdict alone, without reasons first", required=False)
+    verdict_alone = forms.BooleanField(label=_("Ask for the verdict alone, without reasons first"), required=False)
     spending_cap = limit_field(
-        "Spend at most (USD)", "For each judge. A run pauses before a call that could take it above this."
+        _("Spend at most (USD)"), _("For each judge. A run pauses before a call that could take it above this.")
     )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.project = project
         judges = Judge.objects.filter(project=project, archived=False)
-        rounds = Round.objects.filter(project=project).exclude(state=Round.State.DRAFT)
+        rounds = project.rounds.for_labels().about_responses().exclude(state=Round.State.DRAFT)
         _offer(self, "judges", judges)
         _offer(self, "round", rounds)
         if len(judges) == 1:
             self.initial.setdefault("judges", [judges[0].pk])
         if not self.initial.get("round"):
             self.initial["round"] = rounds.first()
-        _choose(self, "protocol", {name: method.title for name, method in PROTOCOLS.items()})
+        _choose(self, "protocol", {name: str(method.title) for name, method in PROTOCOLS.items()})
         items = Item.objects.filter(project=project)
-        _choose(self, "category", {"": "All categories", **_values(items.values_list("category", flat=True))})
-        _choose(self, "language", {"": "All languages", **_values(items.values_list("language", flat=True))})
+        _choose(self, "category", {"": gettext("All categories"), **_values(items.values_list("category", flat=True))})
+        _choose(self, "language", {"": gettext("All languages"), **_values(items.values_list("language", flat=True))})
         policies = Checklist.objects.approved().filter(item__project=project).values_list("policy", flat=True)
         _choose(
             self,
             "checklist_policy",
             {
-                "": "Those that the round pins, else the newest approved",
-                Run.NEWEST_CHECKLIST: "The newest approved",
-                **{policy: f"The newest approved, by the policy {policy}" for policy in _values(policies)},
+                "": gettext("Those that the round pins, else the newest approved"),
+                Run.NEWEST_CHECKLIST: gettext("The newest approved"),
+                **{
+                    policy: gettext("The newest approved, by the policy %(policy)s") % {"policy": policy}
+                    for policy in _values(policies)
+                },
             },
         )
-        optional = [method.title for method in PROTOCOLS.values() if method.analysis_optional]
+        optional = [str(method.title) for method in PROTOCOLS.values() if method.analysis_optional]
         if optional:
-            self.fields["verdict_alone"].help_text = f"Only for: {', '.join(optional)}."
+            self.fields["verdict_alone"].help_text = gettext("Only for: %(protocols)s.") % {
+                "protocols": ", ".join(optional)
+            }
         else:
             del self.fields["verdict_alone"]
 
@@ -109,7 +121,9 @@ class RunForm(forms.Form):
         if cleaned.get("round") and any(cleaned.get(name) for name in self.FILTER):
             self.add_error(
                 "round",
-                ValidationError("A filter of items goes with no round: choose “No round”, or empty the filter."),
+                ValidationError(
+                    gettext("A filter of items goes with no round: choose “No round”, or empty the filter.")
+                ),
             )
         return cleaned
 
@@ -145,31 +159,37 @@ class RunForm(forms.Form):
 class RepeatForm(forms.Form):
     """How many times more a run asks everything."""
 
-    more = forms.IntegerField(label="Times more to ask everything", min_value=1, max_value=MOST_REPEATS - 1, initial=1)
+    more = forms.IntegerField(
+        label=_("Times more to ask everything"), min_value=1, max_value=MOST_REPEATS - 1, initial=1
+    )
 
 
 class LimitForm(forms.Form):
     """What a run may spend in all."""
 
-    spending_cap = limit_field("Spend at most in all (USD)")
+    spending_cap = limit_field(_("Spend at most in all (USD)"))
 
 
 class GenerationForm(forms.Form):
     """A judge that writes checklists, and by which policy."""
 
-    judge = forms.ModelChoiceField(Judge.objects.none(), label="Model that writes", empty_label=None)
-    policy = forms.ChoiceField(label="How it writes", widget=forms.RadioSelect)
+    judge = forms.ModelChoiceField(Judge.objects.none(), label=_("Model that writes"), empty_label=None)
+    policy = forms.ChoiceField(label=_("How it writes"), widget=forms.RadioSelect)
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         _offer(self, "judge", Judge.objects.filter(project=project, archived=False))
-        _choose(self, "policy", {name: f"{policy.title}. {policy.description}" for name, policy in POLICIES.items()})
+        _choose(self, "policy", {name: _described(policy) for name, policy in POLICIES.items()})
+
+
+def _described(policy: Policy) -> str:
+    return gettext("%(title)s. %(description)s") % {"title": policy.title, "description": policy.description}
 
 
 def _group(method: Protocol) -> str:
     if method.pairs:
-        return "Pairs of responses"
-    return "Responses, by the project’s dimensions" if method.by_dimension else "Single responses"
+        return gettext("Pairs of responses")
+    return gettext("Responses, by the project’s dimensions") if method.by_dimension else gettext("Single responses")
 
 
 def _values(values: Iterable[str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
 
@@ -13,6 +13,9 @@ from judging import reading
 from judging.models import Call, Judge
 from judging.prompts import Message, template
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 MOST_QUESTIONS = 20  # a longer list comes from a model that goes round in circles
 
 
@@ -20,8 +23,8 @@ class Policy(ABC):
     """One way to write checklists. A policy is a module of this package and a line in its registry."""
 
     name: str
-    title: str
-    description: str
+    title: _StrPromise
+    description: _StrPromise
     temperature = 0.7
     top_p = 0.95
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_lazy as _
+
 from judging.generators.base import Policy
 from judging.models import Call
 from judging.prompts import Message, template
@@ -10,8 +12,8 @@ from judging.protocols.base import history_text
 
 class Ticking(Policy):
     name = "ticking"
-    title = "TICK checklists"
-    description = "What the instruction asks for and what any sensible reader expects, in two to eight questions."
+    title = _("TICK checklists")
+    description = _("What the instruction asks for and what any sensible reader expects, in two to eight questions.")
 
     def messages(self, call: Call) -> list[Message]:
         return template(self.name).fill({"history": history_text(call.item), "instruction": call.item.instruction})

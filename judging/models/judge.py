@@ -11,6 +11,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Project
 
@@ -34,33 +36,35 @@ class Judge(models.Model):
     """A model at an OpenAI-compatible endpoint, with parameters and prices."""
 
     class KeySource(models.TextChoices):
-        NONE = "none", "No key needed"
-        ENVIRONMENT = "environment", "OPENAI_API_KEY of the server"
-        STORED = "stored", "A key of its own, stored encrypted"
+        NONE = "none", _("No key needed")
+        ENVIRONMENT = "environment", _("OPENAI_API_KEY of the server")
+        STORED = "stored", _("A key of its own, stored encrypted")
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="judges")
     name = models.CharField(max_length=80)
-    base_url = models.CharField("base URL", max_length=300, help_text="For example https://api.openai.com/v1")
+    base_url = models.CharField(_("base URL"), max_length=300, help_text=_("For example https://api.openai.com/v1"))
     model = models.CharField(max_length=120)
-    key_source = models.CharField("key", max_length=12, choices=KeySource.choices, default=KeySource.NONE)
+    key_source = models.CharField(_("key"), max_length=12, choices=KeySource.choices, default=KeySource.NONE)
     encrypted_key = models.TextField(blank=True, editable=False)
     temperature = models.FloatField(default=0.0)
-    top_p = models.FloatField("top p", null=True, blank=True)  # not sent where it is empty
-    max_tokens = models.PositiveIntegerField("most tokens in a reply", default=512)
-    timeout_seconds = models.PositiveIntegerField("seconds to wait for a reply", default=120)
-    concurrency = models.PositiveSmallIntegerField("calls at the same time", default=4)
+    top_p = models.FloatField(_("top p"), null=True, blank=True)  # not sent where it is empty
+    max_tokens = models.PositiveIntegerField(_("most tokens in a reply"), default=512)
+    timeout_seconds = models.PositiveIntegerField(_("seconds to wait for a reply"), default=120)
+    concurrency = models.PositiveSmallIntegerField(_("calls at the same time"), default=4)
     input_price = models.DecimalField(
-        "price of a million input tokens (USD)", max_digits=10, decimal_places=4, default=0
+        _("price of a million input tokens (USD)"), max_digits=10, decimal_places=4, default=0
     )
     cached_input_price = models.DecimalField(
-        "price of a million cached input tokens (USD)", max_digits=10, decimal_places=4, default=0
+        _("price of a million cached input tokens (USD)"), max_digits=10, decimal_places=4, default=0
     )
     output_price = models.DecimalField(
-        "price of a million output tokens (USD)", max_digits=10, decimal_places=4, default=0
+        _("price of a million output tokens (USD)"), max_digits=10, decimal_places=4, default=0
     )
-    hour_price = models.DecimalField("price of an hour of the model (USD)", max_digits=10, decimal_places=4, default=0)
-    requests_per_minute = models.PositiveIntegerField("most calls in a minute", null=True, blank=True)
-    tokens_per_minute = models.PositiveIntegerField("most tokens in a minute", null=True, blank=True)
+    hour_price = models.DecimalField(
+        _("price of an hour of the model (USD)"), max_digits=10, decimal_places=4, default=0
+    )
+    requests_per_minute = models.PositiveIntegerField(_("most calls in a minute"), null=True, blank=True)
+    tokens_per_minute = models.PositiveIntegerField(_("most tokens in a minute"), null=True, blank=True)
     is_weak = models.BooleanField(default=False, editable=False)  # the packaged model: pages say so
     archived = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -102,9 +106,8 @@ class Judge(models.Model):
         super().clean()
         check_endpoint(self.base_url)
         if self.key_source == self.KeySource.ENVIRONMENT and not self._is_server_endpoint():
-            raise ValidationError(
-                {"key_source": f"The server's key is sent to {settings.OPENAI_BASE_URL} only: use that base URL."}
-            )
+            only = gettext("The server's key is sent to %(url)s only: use that base URL.")
+            raise ValidationError({"key_source": only % {"url": settings.OPENAI_BASE_URL}})
 
     @property
     def is_being_tested(self) -> bool:
@@ -153,13 +156,19 @@ def check_endpoint(url: str) -> None:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise ValidationError({"base_url": "This is not an address: check it for typing errors."}) from error
+        raise ValidationError({"base_url": gettext("This is not an address: check it for typing errors.")}) from error
     if parts.scheme not in {"http", "https"} or not host or port == 0:
-        raise ValidationError({"base_url": "The base URL must start with http:// or https:// and name a host."})
+        raise ValidationError(
+            {"base_url": gettext("The base URL must start with http:// or https:// and name a host.")}
+        )
     if parts.username or parts.password:
-        raise ValidationError({"base_url": "Leave user name and password out of the base URL: use the key field."})
+        raise ValidationError(
+            {"base_url": gettext("Leave user name and password out of the base URL: use the key field.")}
+        )
     if not settings.JUDGES_ON_PRIVATE_NETWORKS and is_private_host(host):
-        raise ValidationError({"base_url": "This server does not call private addresses: use a public host name."})
+        raise ValidationError(
+            {"base_url": gettext("This server does not call private addresses: use a public host name.")}
+        )
 
 
 def is_private_host(host: str) -> bool:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Question, Round
 from judging.models.run import Run
@@ -26,10 +27,10 @@ class Series(models.Model):
     """One live figure of a round: of its people on one facet, or of a run of a judge beside them."""
 
     class Kind(models.TextChoices):
-        SCORE = "score", "Scores"
-        PREFERENCE = "preference", "Preferences"
-        QUESTIONS = "questions", "All questions pooled"
-        QUESTION = "question", "One question"
+        SCORE = "score", _("Scores")
+        PREFERENCE = "preference", _("Preferences")
+        QUESTIONS = "questions", _("All questions pooled")
+        QUESTION = "question", _("One question")
 
     # Percent agreement is at most 1, so an index puts questions without pairable labels last on every database.
     NOTHING_PAIRABLE = 2.0
@@ -42,7 +43,7 @@ class Series(models.Model):
 
     class Meta:
         ordering = ["pk"]
-        verbose_name_plural = "series"
+        verbose_name_plural = _("series")
         indexes = [models.Index(fields=["round", "kind", "observed", "id"], name="series_worst_first")]
         constraints = [
             models.UniqueConstraint(

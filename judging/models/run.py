@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import datetime
+from collections import defaultdict
 from decimal import Decimal
 from itertools import product
+from typing import NamedTuple
 
 from django.db import models
 from django.db.models import Count, Q, Sum
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Checklist, Dimension, Item, Project, Question, Response, Round, User
 from judging.models.judge import Judge
@@ -15,36 +18,31 @@ class RunQuerySet(models.QuerySet["Run"]):
     def unfinished(self) -> RunQuerySet:
         return self.filter(state=Run.State.RUNNING)
 
-    def with_progress(self) -> RunQuerySet:
-        """Adds the numbers of calls: `n_calls`, `n_done` and `n_failed`."""
-        return self.annotate(
-            n_calls=Count("calls"),
-            n_done=Count("calls", filter=Q(calls__state=Call.State.DONE)),
-            n_failed=Count("calls", filter=Q(calls__state=Call.State.FAILED)),
-        )
 
-    def usages(self) -> dict[int, dict[str, int]]:
-        """What `Run.usage` says of each of these runs that has sent a call, by run id. One query."""
-        sent = Call.objects.filter(run__in=self, from_cache=False).order_by().values_list("run")
-        sums = sent.annotate(Sum("input_tokens"), Sum("cached_tokens"), Sum("output_tokens"), Sum("latency_ms"))
-        names = ("input", "cached", "output", "milliseconds")
-        return {run: {name: n or 0 for name, n in zip(names, used, strict=True)} for run, *used in sums}
+class Usage(NamedTuple):
+    """Of calls that were really sent: tokens of input (cached ones included), cached input and output, and the
+    milliseconds of waiting for replies."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    milliseconds: int = 0
 
 
 class Run(models.Model):
     """A judge at work: a protocol that judges units, or a policy that writes checklists, planned as rows of calls."""
 
     class Kind(models.TextChoices):
-        JUDGING = "judging", "Judging"
-        GENERATION = "generation", "Checklist writing"
+        JUDGING = "judging", _("Judging")
+        GENERATION = "generation", _("Checklist writing")
 
     NEWEST_CHECKLIST = "newest"
 
     class State(models.TextChoices):
-        RUNNING = "running", "Running"
-        PAUSED = "paused", "Paused"
-        CANCELLED = "cancelled", "Cancelled"
-        FINISHED = "finished", "Finished"
+        RUNNING = "running", _("Running")
+        PAUSED = "paused", _("Paused")
+        CANCELLED = "cancelled", _("Cancelled")
+        FINISHED = "finished", _("Finished")
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="runs")
     judge = models.ForeignKey(Judge, models.PROTECT, related_name="runs")
@@ -52,15 +50,15 @@ class Run(models.Model):
     method = models.CharField(max_length=40)  # the name of a protocol, or of a policy
     round = models.ForeignKey(Round, models.PROTECT, null=True, blank=True, related_name="runs")
     # Without a round, the units are the responses of the project's items, by these filters.
-    category = models.CharField("only this category", max_length=100, blank=True)
-    language = models.CharField("only this language", max_length=35, blank=True)
-    sample_size = models.PositiveIntegerField("at most this many items", null=True, blank=True)
+    category = models.CharField(_("only this category"), max_length=100, blank=True)
+    language = models.CharField(_("only this language"), max_length=35, blank=True)
+    sample_size = models.PositiveIntegerField(_("at most this many items"), null=True, blank=True)
     # "": the one that the round pins, else the newest approved; NEWEST_CHECKLIST: the newest approved in any case.
-    checklist_policy = models.CharField("checklists written by", max_length=40, blank=True)
+    checklist_policy = models.CharField(_("checklists written by"), max_length=40, blank=True)
     repeats = models.PositiveSmallIntegerField(default=1)
     options = models.JSONField(default=dict, blank=True)  # "analysis", "schema", "alternatives": see protocols.Setup
     prompt_version = models.CharField(max_length=64)  # content hash of the prompt template
-    spending_cap = models.DecimalField("spend at most (USD)", max_digits=10, decimal_places=4, null=True, blank=True)
+    spending_cap = models.DecimalField(_("spend at most (USD)"), max_digits=10, decimal_places=4, null=True, blank=True)
     seed = models.PositiveIntegerField(default=42)
     state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING)
     pause_reason = models.CharField(max_length=500, blank=True)
@@ -97,22 +95,12 @@ class Run(models.Model):
 
     def progress(self) -> dict[str, int]:
         """Number of calls by state, and `total`."""
-        counts = dict.fromkeys(Call.State.values, 0)
-        counts |= dict(self.calls.values_list("state").annotate(n=Count("pk")).order_by())
-        return {**counts, "total": sum(counts.values())}
+        return self.calls.progress_by_run()[self.pk]
 
-    def usage(self) -> dict[str, int]:
-        """Of the calls that were really sent: tokens of input (cached ones included), cached input and output, and the
-        milliseconds of waiting for replies."""
-        sums = self.calls.filter(from_cache=False).aggregate(
-            input=Sum("input_tokens"),
-            cached=Sum("cached_tokens"),
-            output=Sum("output_tokens"),
-            milliseconds=Sum("latency_ms"),
-        )
-        return {name: value or 0 for name, value in sums.items()}
+    def usage(self) -> Usage:
+        return self.calls.used_by_run()[self.pk]
 
-    def cost(self, used: dict[str, int] | None = None) -> Decimal:
+    def cost(self, used: Usage | None = None) -> Decimal:
         """US dollars so far, from the judge's price table; of this usage, where given.
 
         Token prices are for a million. A judge paid by the hour is charged the time of its calls, shared by as many as
@@ -121,20 +109,37 @@ class Run(models.Model):
         used = self.usage() if used is None else used
         judge = self.judge
         return (
-            (used["input"] - used["cached"]) * judge.input_price
-            + used["cached"] * judge.cached_input_price
-            + used["output"] * judge.output_price
-        ) / Decimal(1_000_000) + judge.hour_price * used.get("milliseconds", 0) / 3_600_000 / judge.concurrency
+            (used.input - used.cached) * judge.input_price
+            + used.cached * judge.cached_input_price
+            + used.output * judge.output_price
+        ) / Decimal(1_000_000) + judge.hour_price * used.milliseconds / 3_600_000 / judge.concurrency
+
+
+class CallQuerySet(models.QuerySet["Call"]):
+    def progress_by_run(self) -> defaultdict[int, dict[str, int]]:
+        """Numbers of these calls by state, and `total`, by run id. One query."""
+        nothing = {**dict.fromkeys(Call.State.values, 0), "total": 0}
+        found: defaultdict[int, dict[str, int]] = defaultdict(nothing.copy)
+        for run, state, number in self.order_by().values_list("run", "state").annotate(n=Count("pk")):
+            found[run][state] = number
+            found[run]["total"] += number
+        return found
+
+    def used_by_run(self) -> defaultdict[int, Usage]:
+        """What these calls used, by run id. One query."""
+        sent = self.filter(from_cache=False).order_by().values_list("run")
+        sums = sent.annotate(Sum("input_tokens"), Sum("cached_tokens"), Sum("output_tokens"), Sum("latency_ms"))
+        return defaultdict(Usage, {run: Usage(*(number or 0 for number in numbers)) for run, *numbers in sums})
 
 
 class Call(models.Model):
     """One planned question to the judge: claimed by a worker under a lease, asked, and kept with prompt and reply."""
 
     class State(models.TextChoices):
-        PLANNED = "planned", "Planned"
-        LEASED = "leased", "Being asked"
-        DONE = "done", "Answered"
-        FAILED = "failed", "Failed"
+        PLANNED = "planned", _("Planned")
+        LEASED = "leased", _("Being asked")
+        DONE = "done", _("Answered")
+        FAILED = "failed", _("Failed")
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="calls")
     position = models.PositiveIntegerField()  # order of issue; calls that share a prompt prefix are neighbours
@@ -173,6 +178,8 @@ class Call(models.Model):
     written = models.OneToOneField(  # the checklist that a generation call wrote
         Checklist, models.PROTECT, null=True, blank=True, related_name="generated_by"
     )
+
+    objects = CallQuerySet.as_manager()
 
     class Meta:
         ordering = ["run", "position"]
@@ -236,20 +243,20 @@ class Verdict(models.Model):
     """What a judge said about one unit in one repeat and order. A reply that could not be read is `unparsed`."""
 
     class State(models.TextChoices):
-        YES = "yes", "Yes"
-        NO = "no", "No"
-        NA = "na", "Not applicable"
-        SCORE = "score", "Score"
-        PREFERENCE = "preference", "Preference"
-        UNPARSED = "unparsed", "Unreadable"
-        ERROR = "error", "Failed"
+        YES = "yes", _("Yes")
+        NO = "no", _("No")
+        NA = "na", _("Not applicable")
+        SCORE = "score", _("Score")
+        PREFERENCE = "preference", _("Preference")
+        UNPARSED = "unparsed", _("Unreadable")
+        ERROR = "error", _("Failed")
 
     class Choice(models.TextChoices):
         """Of a pair, in the order in which it was shown; `judging.pairs.turned_back` makes it a win, tie or loss."""
 
-        FIRST = "first", "The first shown"
-        SAME = "same", "Neither"
-        SECOND = "second", "The second shown"
+        FIRST = "first", _("The first shown")
+        SAME = "same", _("Neither")
+        SECOND = "second", _("The second shown")
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="verdicts")
     call = models.ForeignKey(Call, models.CASCADE, related_name="verdicts")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from django.utils.translation import gettext as _
+
 from judging.prompts.fences import clean, fence
 
 FOLDER = Path(__file__).parent
@@ -101,26 +103,36 @@ def problem_with(name: str, source: str) -> str:
     given, brought = parse(name, source), template(name)
     messages = given.messages
     if not _SECTION.match(given.source) or not messages or messages[-1][0] != "user" or not all(t for _, t in messages):
-        return "A prompt begins with a line [system] or [user], has text in every part, and ends with a [user] part."
+        return _("A prompt begins with a line [system] or [user], has text in every part, and ends with a [user] part.")
     if wrong := _problem_with_follow_up(given, brought):
         return wrong
     unknown = sorted(given.placeholders - brought.placeholders)
     if unknown:
         known = ", ".join(f"{{{{{name}}}}}" for name in sorted(brought.placeholders))
-        return f"Nothing fills {{{{{unknown[0]}}}}}: use only {known}."
+        return _("Nothing fills %(unknown)s: use only %(known)s.") % {
+            "unknown": f"{{{{{unknown[0]}}}}}",
+            "known": known,
+        }
     needed = {name for name in brought.placeholders if not name.startswith("=")} - {"history", "reference"}
     missing = sorted(needed - given.placeholders)
     if missing:
-        return f"The prompt must show {{{{{missing[0]}}}}}: put it where the judge should read it."
+        placeholder = f"{{{{{missing[0]}}}}}"
+        return _("The prompt must show %(placeholder)s: put it where the judge should read it.") % {
+            "placeholder": placeholder
+        }
     return ""
 
 
 def _problem_with_follow_up(given: Template, brought: Template) -> str:
     roles = [section[1] for section in _SECTION.finditer(given.source)]
     if not brought.follow_up:
-        return f"Nothing follows the first reply here: leave the part [{FOLLOW_UP}] out." if FOLLOW_UP in roles else ""
+        if FOLLOW_UP not in roles:
+            return ""
+        return _("Nothing follows the first reply here: leave the part [%(part)s] out.") % {"part": FOLLOW_UP}
     if roles.count(FOLLOW_UP) != 1 or roles[-1] != FOLLOW_UP or not given.follow_up:
-        return f"This prompt ends with one part [{FOLLOW_UP}]: write there what asks the judge to look once more."
+        return _("This prompt ends with one part [%(part)s]: write there what asks the judge to look once more.") % {
+            "part": FOLLOW_UP
+        }
     if _PLACEHOLDER.search(given.follow_up):
-        return f"The part [{FOLLOW_UP}] shows nothing again: leave the placeholders out of it."
+        return _("The part [%(part)s] shows nothing again: leave the placeholders out of it.") % {"part": FOLLOW_UP}
     return ""

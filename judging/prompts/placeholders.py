@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
 
 from judging.prompts import Template, problem_with
 
-MEANINGS: dict[str, str] = {
-    "history": "the conversation before the instruction; nothing where there is none",
-    "instruction": "the item's instruction",
-    "reference": "the item's reference response; nothing where there is none",
-    "response": "the response that is judged",
-    "response_a": "the response that is shown first; each pair is asked about in both orders",
-    "response_b": "the response that is shown second",
-    "response_1": "the response that is shown first; each pair is asked about in both orders",
-    "response_2": "the response that is shown second",
-    "checklist": "the questions of the checklist, numbered, one a line",
-    "question": "the one question that this call asks",
-    "dimension": "name and definition of the dimension",
-    "=count": "how many questions the checklist has",
-    "=scale": "the scores of the scale with their anchors, one a line, the highest first",
-    "=lowest": "the lowest score of the scale",
-    "=highest": "the highest score of the scale",
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+MEANINGS = {
+    "history": _("the conversation before the instruction; nothing where there is none"),
+    "instruction": _("the item's instruction"),
+    "reference": _("the item's reference response; nothing where there is none"),
+    "response": _("the response that is judged"),
+    "response_a": _("the response that is shown first; each pair is asked about in both orders"),
+    "response_b": _("the response that is shown second"),
+    "response_1": _("the response that is shown first; each pair is asked about in both orders"),
+    "response_2": _("the response that is shown second"),
+    "checklist": _("the questions of the checklist, numbered, one a line"),
+    "question": _("the one question that this call asks"),
+    "dimension": _("name and definition of the dimension"),
+    "=count": _("how many questions the checklist has"),
+    "=scale": _("the scores of the scale with their anchors, one a line, the highest first"),
+    "=lowest": _("the lowest score of the scale"),
+    "=highest": _("the highest score of the scale"),
 }
 
 
@@ -31,7 +37,7 @@ class Placeholder:
     """`written` as in the text, `{{response}}`; without a `needed` one a text is no prompt of this name."""
 
     written: str
-    meaning: str
+    meaning: _StrPromise
     fenced: bool
     needed: bool
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annotate.models import Checklist, Dimension, Item, Question, Response
 from annotate.models.project import Scale
 from judging.models import Call, Verdict
 from judging.pairs import ORDERS
 from judging.prompts import Message, Template
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
 
 MOST_ALTERNATIVES = 20  # what endpoints give at most; one that gives fewer says so (see `judging.client`)
 
@@ -76,8 +79,8 @@ class Protocol(ABC):
     """
 
     name: str
-    title: str
-    description: str
+    title: _StrPromise
+    description: _StrPromise
     pairs = False
     needs_checklist = False
     by_dimension = False

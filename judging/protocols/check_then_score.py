@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call
 from judging.protocols import schemas
@@ -24,8 +26,8 @@ from judging.protocols.base import (
 
 class CheckThenScore(Protocol):
     name = "check_then_score"
-    title = "Check, then score"
-    description = (
+    title = _("Check, then score")
+    description = _(
         "Shows the checklist as a guide, without asking for answers, and asks for a reason and then one whole number "
         "on the round's scale."
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call
 from judging.protocols import schemas
@@ -23,8 +25,8 @@ from judging.protocols.base import (
 
 class CheckEval(Protocol):
     name = "checkeval"
-    title = "CheckEval: questions of each dimension"
-    description = (
+    title = _("CheckEval: questions of each dimension")
+    description = _(
         "Answers the checklists of the project's dimensions, the questions of one sub-dimension in one call; the score "
         "of a dimension is the share of yes."
     )

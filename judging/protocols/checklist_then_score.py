@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call
 from judging.protocols import schemas
@@ -25,8 +27,8 @@ from judging.protocols.base import (
 
 class ChecklistThenScore(Protocol):
     name = "checklist_then_score"
-    title = "Checklist, then score"
-    description = (
+    title = _("Checklist, then score")
+    description = _(
         "Asks in one call for yes, no or not applicable on each question of the checklist, and then for one whole "
         "number on the round's scale."
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call
 from judging.protocols import schemas
@@ -13,8 +15,8 @@ from judging.protocols.base import Outcome, Protocol, Setup, Unit, score_outcome
 
 class Direct(Protocol):
     name = "direct"
-    title = "Direct scoring"
-    description = "Asks for a reason and then one whole number on the round's scale, without a checklist."
+    title = _("Direct scoring")
+    description = _("Asks for a reason and then one whole number on the round's scale, without a checklist.")
     analysis_optional = True
     yields = frozenset({"score"})
 

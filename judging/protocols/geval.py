@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call, Verdict
 from judging.protocols.base import Outcome, Protocol, Setup, Unit, scale_text, was_cut_off, whole_values
@@ -19,8 +21,8 @@ class GEval(Protocol):
     every score is a single digit; else the whole number that the judge wrote."""
 
     name = "geval"
-    title = "G-Eval: a score on each dimension"
-    description = (
+    title = _("G-Eval: a score on each dimension")
+    description = _(
         "Asks for one whole number on the scale of each dimension of the project. Where the judge gives token "
         "probabilities, the score is their weighted mean."
     )

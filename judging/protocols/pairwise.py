@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call, Verdict
 from judging.protocols import schemas
@@ -28,8 +30,8 @@ REASONED_CHOICE = schemas.properties(reasons=schemas.TEXT, choice=schemas.score_
 
 class Pairwise(Protocol):
     name = "pairwise"
-    title = "The better of two responses"
-    description = (
+    title = _("The better of two responses")
+    description = _(
         "Shows two responses in both orders and asks for a reason and then for the better one: there is no tie."
     )
     pairs = True

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call, Verdict
 from judging.prompts import Message, second_turn
@@ -36,8 +38,8 @@ class PairwiseChecklist(Protocol):
     which then yields it: so each verdict has one call that it comes from, also where one of the two fails."""
 
     name = "pairwise_checklist"
-    title = "The better of two responses, by a checklist"
-    description = (
+    title = _("The better of two responses, by a checklist")
+    description = _(
         "Shows two responses in both orders, asks for yes, no or not applicable on each question of the checklist for "
         "both, and then for the better one. Where the answers do not decide, it asks once more, without the checklist."
     )

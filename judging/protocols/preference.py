@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call, Verdict
 from judging.protocols import schemas
@@ -28,8 +30,8 @@ OPTIONS = {
 
 class Preference(Protocol):
     name = "preference"
-    title = "Preference between two responses"
-    description = (
+    title = _("Preference between two responses")
+    description = _(
         "Shows two responses in both orders and asks which is better, or whether they are near-identical: they differ "
         "in nothing that has a meaning."
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging.faults import CallFailed
 from judging.models import Call
 from judging.protocols.base import (
@@ -29,8 +31,8 @@ class RocketEval(Protocol):
     missing."""
 
     name = "rocketeval"
-    title = "RocketEval: how likely is yes"
-    description = (
+    title = _("RocketEval: how likely is yes")
+    description = _(
         "Asks each question of the checklist in a call of its own and takes the probability of yes from the one token "
         "of the reply. For judges that give token probabilities, small ones too."
     )

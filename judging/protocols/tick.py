@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call
 from judging.protocols import schemas
@@ -22,8 +24,8 @@ from judging.protocols.base import (
 
 class Tick(Protocol):
     name = "tick"
-    title = "TICK: one call per question"
-    description = "Asks each question of the checklist in a call of its own; the pass rate is the share of yes."
+    title = _("TICK: one call per question")
+    description = _("Asks each question of the checklist in a call of its own; the pass rate is the share of yes.")
     needs_checklist = True
     analysis_optional = True
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from judging import reading
 from judging.models import Call
 from judging.protocols import schemas
@@ -24,8 +26,8 @@ from judging.protocols.base import (
 
 class TickBatch(Protocol):
     name = "tick_batch"
-    title = "TICK in one call"
-    description = (
+    title = _("TICK in one call")
+    description = _(
         "Asks all questions of the checklist in one call; the pass rate is the share of yes. Cheaper than one call per "
         "question, and less exact."
     )

@@ -12,6 +12,8 @@ from django.utils.translation import gettext as _
 from judging.agreement import Value
 from judging.agreement.labels import shown
 from judging.comparison import Line
+from judging.models import Run
+from judging.sentences import between
 
 register = template.Library()
 
@@ -57,13 +59,28 @@ def share_in_words(share: float) -> str:
 
 
 @register.filter
+def margins(following: Iterable[tuple[Run, float]]) -> str:
+    """Runs and the margins within which they tie, in a row: "run 3 with a margin of 0.5, run 4 with a margin of 0"."""
+    sentence = _("run %(number)s with a margin of %(margin)s")
+    return between().join(sentence % {"number": run.pk, "margin": margin} for run, margin in following)
+
+
+@register.filter
 def of(names: Mapping[Any, str], key: Any) -> str:
     """What stands under the key; "" where nothing does."""
     return names.get(key, "")
 
 
 @register.inclusion_tag("judging/comparison_lines.html")
-def figure_table(id: str, title: str, lines: Iterable[Line], unit: str) -> dict[str, Any]:
-    """A table of figures: of the judge, and of the people where one of the lines has such a figure."""
+def figure_table(section: str, name: str, title: str, lines: Iterable[Line], unit: str) -> dict[str, Any]:
+    """A table of figures: of the judge, and of the people where one of the lines has such a figure. Sections have
+    tables of the same title, so it is called after the heading of its own (`{section}-title`) as well."""
     shown = list(lines)
-    return {"id": id, "title": title, "lines": shown, "unit": unit, "with_people": any(line.people for line in shown)}
+    return {
+        "heading": f"{section}-title",
+        "id": f"{section}-{name}",
+        "title": title,
+        "lines": shown,
+        "unit": unit,
+        "with_people": any(line.people for line in shown),
+    }

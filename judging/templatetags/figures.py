@@ -6,9 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from judging.agreement import Figure
 from judging.live import RELIABLE, TENTATIVE
+from judging.sentences import between, translated
 
 register = template.Library()
 
@@ -30,6 +35,23 @@ def coefficient(value: float | None) -> str:
 def percentage(value: float | None) -> str:
     """A share in [0, 1] as per cent with one decimal; empty for None."""
     return "" if value is None else f"{100 * value:.1f} %".replace("-", MINUS)
+
+
+@register.filter
+def counts(counted: Iterable[tuple[str, int]]) -> str:
+    """What was counted, in a row: "2 failed, 1 unreadable"; "0" where nothing was."""
+    parts = [gettext("%(number)s %(what)s") % {"number": intcomma(number), "what": what} for what, number in counted]
+    return between().join(parts) or "0"
+
+
+@register.filter
+def shares(given: Iterable[tuple[str, float]]) -> SafeString:
+    """How often each value was given, in a row: "yes: 71.4 %, no: 28.6 %". No line breaks within one of them."""
+    parts = (gettext("%(value)s: %(share)s") % {"value": value, "share": percentage(share)} for value, share in given)
+    return format_html_join(between(), '<span class="nowrap">{}</span>', ((part,) for part in parts))
+
+
+register.filter(translated)
 
 
 @register.inclusion_tag("judging/partials/interval_chart.html")

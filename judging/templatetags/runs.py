@@ -16,6 +16,7 @@ from judging.generators import POLICIES
 from judging.models import Call, Run, Verdict
 from judging.pairs import preference_of
 from judging.protocols import PROTOCOLS
+from judging.sentences import between
 
 register = template.Library()
 
@@ -115,7 +116,7 @@ def items_in_words(run: Run) -> str:
         parts.append(gettext("category %(name)s") % {"name": run.category})
     if run.language:
         parts.append(gettext("language %(name)s") % {"name": run.language})
-    return ", ".join(parts)
+    return between().join(parts)
 
 
 @register.filter
@@ -140,4 +141,4 @@ def duration(seconds: float) -> str:
 @register.filter
 def seconds(milliseconds: int | None) -> str:
     """A latency in seconds; empty for None."""
-    return "" if milliseconds is None else f"{milliseconds / 1000:.1f} s"
+    return "" if milliseconds is None else gettext("%(seconds)s s") % {"seconds": f"{milliseconds / 1000:.1f}"}

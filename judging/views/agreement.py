@@ -17,7 +17,7 @@ from judging import curves, live
 @members(*RESEARCH)
 def agreement(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     """The page, or for htmx the panel or the curve alone: 304 without reading any cell while nothing has changed."""
-    round = get_object_or_404(Round, project=project, pk=pk)
+    round = get_object_or_404(project.rounds.for_labels(), pk=pk)
     if request.headers.get("HX-Request") and request.GET.get("part") == "curve":
         return _curve(request, project, round)
     all_questions = request.GET.get("questions") == "all"

@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotate.access import RESEARCH, MemberRequest, members
@@ -86,7 +87,7 @@ def run_disagreements(request: MemberRequest, project: Project, pk: int) -> Http
 @members(*RESEARCH)
 def round_judges(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     """The judges of a round beside each other, and each of them and all together beside the people."""
-    round = get_object_or_404(Round, project=project, pk=pk)
+    round = get_object_or_404(project.rounds.for_labels(), pk=pk)
     runs = beside.runs_on(round)
     chosen = _chosen_runs(request, round, runs)
     context = {
@@ -111,7 +112,7 @@ def _chosen(request: HttpRequest, rounds: Sequence[Round]) -> Round | None:
     for round in rounds:
         if str(round.pk) == named:
             return round
-    raise Http404("This round has no unit of the run: choose another one.")
+    raise Http404(_("This round has no unit of the run: choose another one."))
 
 
 def _chosen_runs(request: HttpRequest, round: Round, runs: Sequence[Run]) -> list[Run]:

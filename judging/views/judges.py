@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.access import RESEARCH, MemberRequest, members
@@ -28,7 +29,7 @@ def judge_create(request: MemberRequest, project: Project) -> HttpResponse:
     form = JudgeForm(request.POST or None, project=project)
     if request.method == "POST" and form.is_valid():
         judge = form.save()
-        messages.success(request, f"{judge.name} is added. Test it before you start a run.")
+        messages.success(request, _("%(judge)s is added. Test it before you start a run.") % {"judge": judge.name})
         return redirect("judge", project.slug, judge.pk)
     return render(request, "judging/judge_create.html", {"project": project, "form": form})
 
@@ -45,13 +46,15 @@ def judge(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     if action in {"archive", "unarchive"}:
         judge.archived = action == "archive"
         judge.save(update_fields=["archived"])
-        what = "archived: no new run can choose it" if judge.archived else "back in use"
-        messages.success(request, f"{judge.name} is {what}.")
+        sentence = (
+            _("%(judge)s is archived: no new run can choose it.") if judge.archived else _("%(judge)s is back in use.")
+        )
+        messages.success(request, sentence % {"judge": judge.name})
         return redirect("judges", project.slug)
     form = JudgeForm(request.POST or None, instance=judge, project=project)
     if request.method == "POST" and form.is_valid():
         form.save()
-        messages.success(request, "The judge is saved.")
+        messages.success(request, _("The judge is saved."))
         return redirect("judge", project.slug, judge.pk)
     # A form with mistakes has written them into its instance; the page speaks of the judge as it is stored.
     judge = Judge.objects.annotate(n_runs=Count("runs")).get(pk=judge.pk)

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.access import CURATE, RESEARCH, MemberRequest, members
@@ -28,15 +29,15 @@ def prompt(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     """One prompt, in the version in use or in the one that the address names; curators may write another."""
     one = wording.wording(name)
     if one is None:
-        raise Http404("There is no such prompt.")
+        raise Http404(_("There is no such prompt."))
     curates = request.membership.role in CURATE
     used = Prompt.objects.of(project, name)
     if request.method == "POST" and not curates:
-        raise PermissionDenied("Researchers read prompts; ask a curator of the project to change them.")
+        raise PermissionDenied(_("Researchers read prompts; ask a curator of the project to change them."))
     if request.method == "POST" and request.POST.get("action") == "use":
         again = Prompt.objects.pinned(project, name, request.POST.get("version", ""))
         if again is None:
-            raise Http404("There is no such version.")
+            raise Http404(_("There is no such version."))
         return _use(request, project, name, again.source)
     shown = Prompt.objects.pinned(project, name, request.GET.get("version", "")) or used
     chosen = request.POST or request.GET
@@ -72,9 +73,10 @@ def _use(request: MemberRequest, project: Project, name: str, source: str) -> Ht
     before = Prompt.objects.of(project, name).version
     now = Prompt.replace(project, name, source, request.user).version
     if now == before:
-        messages.info(request, "Nothing was done: this text is in use already.")
+        messages.info(request, _("Nothing was done: this text is in use already."))
     else:
-        messages.success(request, f"Version {now} is in use, for runs that are started from now on.")
+        sentence = _("Version %(version)s is in use, for runs that are started from now on.")
+        messages.success(request, sentence % {"version": now})
     return redirect("prompt", project.slug, name)
 
 

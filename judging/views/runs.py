@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import datetime
 import zlib
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, Exists, Min, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.http import HttpResponse, HttpResponseNotModified
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_cache_control
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.access import CURATE, RESEARCH, MemberRequest, members
 from annotate.models import Item, Project
 from judging import runs as engine
+from judging.costs import standings
 from judging.estimate import plan_of
 from judging.forms import GenerationForm, LimitForm, RepeatForm, RunForm
 from judging.models import Call, Run, Verdict
@@ -27,10 +28,6 @@ from judging.models import Call, Run, Verdict
 RUNS_A_PAGE = 25
 CALLS_A_PAGE = 50
 ITEMS_SHOWN = 20
-# The pace of the last minutes tells when a run will be done, once there are enough calls to go by.
-PACE_WINDOW = datetime.timedelta(minutes=5)
-PACE_CALLS = 5
-NOTHING_SENT = {"input": 0, "cached": 0, "output": 0}
 LONG_TEXTS = (
     "prompt",
     "reply",
@@ -42,20 +39,20 @@ LONG_TEXTS = (
 )
 UNREADABLE = Verdict.objects.filter(call=OuterRef("pk"), state=Verdict.State.UNPARSED)
 FILTERS = {
-    "all": ("All", Q()),
-    "failed": ("Failed", Q(state=Call.State.FAILED)),
-    "unreadable": ("Unreadable", Q(Exists(UNREADABLE))),
-    "waiting": ("To be asked", Q(state__in=[Call.State.PLANNED, Call.State.LEASED])),
+    "all": (_("All"), Q()),
+    "failed": (_("Failed"), Q(state=Call.State.FAILED)),
+    "unreadable": (_("Unreadable"), Q(Exists(UNREADABLE))),
+    "waiting": (_("To be asked"), Q(state__in=[Call.State.PLANNED, Call.State.LEASED])),
 }
 
 
 @require_safe
 @members(*RESEARCH)
 def runs(request: MemberRequest, project: Project) -> HttpResponse:
-    found = Run.objects.filter(project=project).with_progress().select_related("judge", "round")
-    page = Paginator(found.order_by("-created_at", "-pk"), RUNS_A_PAGE).get_page(request.GET.get("page"))
-    usages = Run.objects.filter(pk__in=[run.pk for run in page]).usages()
-    rows = [(run, run.cost(usages.get(run.pk, NOTHING_SENT))) for run in page]
+    found = Run.objects.filter(project=project).select_related("judge", "round").order_by("-created_at", "-pk")
+    page = Paginator(found, RUNS_A_PAGE).get_page(request.GET.get("page"))
+    standing = standings(list(page))
+    rows = [(run, standing[run.pk]) for run in page]
     return render(request, "judging/runs.html", {"project": project, "page": page, "rows": rows})
 
 
@@ -80,7 +77,7 @@ def run_create(request: MemberRequest, project: Project) -> HttpResponse:
 def _started(request: MemberRequest, project: Project, runs: list[Run]) -> HttpResponse:
     if len(runs) == 1:
         return redirect("run", project.slug, runs[0].pk)
-    messages.success(request, f"{len(runs)} runs are started, one for each judge.")
+    messages.success(request, gettext("%(number)d runs are started, one for each judge.") % {"number": len(runs)})
     return redirect("runs", project.slug)
 
 
@@ -134,7 +131,7 @@ def run(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         **_progress(found, counts, engine.hold_up(found, counts, timezone.now())),
         "project": project,
         "page": Paginator(calls, CALLS_A_PAGE).get_page(request.GET.get("page")),
-        "filters": [(name, label, name == show) for name, (label, _) in FILTERS.items()],
+        "filters": [(name, label, name == show) for name, (label, _calls) in FILTERS.items()],
         "show": show,
     }
     return render(request, "judging/run.html", context)
@@ -194,22 +191,27 @@ def _steer(request: MemberRequest, run: Run) -> None:
     action = request.POST.get("action")
     try:
         if action == "pause" and engine.pause(run):
-            messages.info(request, "The run is paused. Calls that are under way are still stored.")
+            messages.info(request, gettext("The run is paused. Calls that are under way are still stored."))
         elif action == "resume" and engine.resume(run):
-            messages.success(request, "The run goes on.")
+            messages.success(request, gettext("The run goes on."))
         elif action == "cancel" and engine.cancel(run):
-            messages.info(request, "The run is cancelled. Its verdicts so far are kept.")
+            messages.info(request, gettext("The run is cancelled. Its verdicts so far are kept."))
         elif action == "retry" and (number := engine.retry_failed(run)):
-            messages.success(request, f"{number:,} failed call{'s are' if number > 1 else ' is'} asked again.")
+            sentence = ngettext(
+                "%(number)s failed call is asked again.", "%(number)s failed calls are asked again.", number
+            )
+            messages.success(request, sentence % {"number": f"{number:,}"})
         elif action == "repeat":
             number = engine.add_repeats(run, _read(RepeatForm(request.POST), "more"))
-            messages.success(request, f"{number:,} call{'s are' if number > 1 else ' is'} added.")
+            sentence = ngettext("%(number)s call is added.", "%(number)s calls are added.", number)
+            messages.success(request, sentence % {"number": f"{number:,}"})
         elif action == "limit":
             engine.limit_spending(run, _read(LimitForm(request.POST), "spending_cap"))
             goes_on = engine.resume(run)
-            messages.success(request, "The limit is set, and the run goes on." if goes_on else "The limit is set.")
+            sentence = gettext("The limit is set, and the run goes on.") if goes_on else gettext("The limit is set.")
+            messages.success(request, sentence)
         else:
-            messages.warning(request, "Nothing was done: the run has moved on since this page was loaded.")
+            messages.warning(request, gettext("Nothing was done: the run has moved on since this page was loaded."))
     except engine.PlanError as error:
         messages.error(request, str(error))
 
@@ -217,7 +219,8 @@ def _steer(request: MemberRequest, run: Run) -> None:
 def _read(form: forms.Form, name: str) -> Any:
     """The value of the one field of a form. Raises PlanError where it is wrong."""
     if not form.is_valid():
-        raise engine.PlanError(f"{form[name].label}: {form.errors[name].as_data()[0].messages[0]}")
+        problem = form.errors[name].as_data()[0].messages[0]
+        raise engine.PlanError(gettext("%(field)s: %(problem)s") % {"field": form[name].label, "problem": problem})
     return form.cleaned_data[name]
 
 
@@ -241,17 +244,6 @@ def _progress(run: Run, counts: dict[str, int], hold_up: str) -> dict[str, objec
         "usage": usage,
         "cost": run.cost(usage),
         "from_cache": run.calls.filter(from_cache=True, state=Call.State.DONE).count(),
-        "seconds_left": _seconds_left(run, counts["total"] - finished),
+        "seconds_left": engine.seconds_left(run, counts, timezone.now()),
         "repeats_left": engine.MOST_REPEATS - run.repeats,
     }
-
-
-def _seconds_left(run: Run, waiting: int) -> float | None:
-    """Until a running run is done at its recent pace; None where nothing tells."""
-    if run.state != Run.State.RUNNING or not waiting:
-        return None
-    now = timezone.now()
-    recent = run.calls.filter(finished_at__gte=now - PACE_WINDOW).aggregate(n=Count("pk"), first=Min("finished_at"))
-    if recent["n"] < PACE_CALLS or recent["first"] is None:
-        return None
-    return float(waiting * max((now - recent["first"]).total_seconds(), 1.0) / recent["n"])

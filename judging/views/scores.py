@@ -11,9 +11,10 @@ from annotate.access import RESEARCH, MemberRequest, members
 from annotate.exporting.streams import download
 from annotate.models import Project
 from judging.costs import projection
+from judging.exporting import WEIGHT_COLUMNS, score_columns, score_rows, weight_rows
 from judging.forms.scores import ScoresForm
 from judging.models import Run
-from judging.scores import WEIGHTS_EXPORTED, export_columns, export_rows, export_weights, scores_of, weights_of
+from judging.scores import scores_of, weights_of
 
 ROWS_A_PAGE = 50
 
@@ -44,8 +45,8 @@ def export_scores(request: MemberRequest, project: Project, pk: int, format: str
     """The table by the same choice as on the page."""
     run, form = _run(project, pk), _form(request)
     scores = scores_of(run, **form.choice)
-    rows = export_rows(run, scores, form.choice["missing"])
-    return download(rows, export_columns(scores), format, f"{project.slug}-run-{run.pk}-scores")
+    rows = score_rows(run, scores, form.choice["missing"])
+    return download(rows, score_columns(scores), format, f"{project.slug}-run-{run.pk}-scores")
 
 
 @require_safe
@@ -53,8 +54,8 @@ def export_scores(request: MemberRequest, project: Project, pk: int, format: str
 def export_scores_weights(request: MemberRequest, project: Project, pk: int, format: str) -> HttpResponseBase:
     """What the questions weigh in the supervised scores."""
     run = _run(project, pk)
-    rows = export_weights(run, scores_of(run, supervised=True))
-    return download(rows, WEIGHTS_EXPORTED, format, f"{project.slug}-run-{run.pk}-weights")
+    rows = weight_rows(run, scores_of(run, supervised=True))
+    return download(rows, WEIGHT_COLUMNS, format, f"{project.slug}-run-{run.pk}-weights")
 
 
 def _run(project: Project, pk: int) -> Run:

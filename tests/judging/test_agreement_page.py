@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from annotate.contents import Content, Written
 from annotate.models import Project, Response, Role, Round, User
-from judging import live
+from judging import live, runs
 from judging.agreement import Figure
 from judging.templatetags.figures import coefficient, interval_chart, percentage
 from tests import build
@@ -188,3 +189,58 @@ def test_the_axis_of_a_chart_reaches_below_zero_only_where_it_must() -> None:
     chart = interval_chart("c", "Alpha", [("One", good), ("Two", bad)])
     assert [mark["text"] for mark in chart["marks"]] == ["−1", "0", "0.667", "0.8", "1"]
     assert chart["lines"][0]["x"] == "74.00%"
+
+
+SAID: dict[str, set[str]] = {
+    Round.Kind.CHECK_THEN_SCORE: {"score", "answers", "effect"},
+    Round.Kind.DIRECT_SCORING: {"score"},
+    Round.Kind.CHECKLIST_ANSWERING: {"answers"},
+    Round.Kind.PREFERENCE: {"preference"},
+    Round.Kind.PAIRWISE_CHECKLIST: {"answers", "other_answers", "preference"},
+    Round.Kind.CHECKLIST_WRITING: {"written"},
+}
+ROWS = {"score": "Scores, ordinal", "answers": "Answers, nominal", "preference": "Preferences, ordinal"}
+
+
+@pytest.mark.parametrize("kind", Round.Kind)
+def test_every_kind_of_round_shows_what_people_can_agree_on_and_nothing_else(
+    page: Client, project: Project, ann: User, abe: User, kind: str
+) -> None:
+    questions = build.checklist(build.item(project)).questions.all()
+    answers = {question.pk: "yes" for question in questions}
+    content: dict[str, Any] = {
+        "score": 4,
+        "answers": answers,
+        "other_answers": answers,
+        "preference": 2,
+        "effect": "none",
+        "written": Written("yes", "yes", ("Is it short?",)),
+    }
+    made = build.round(project, kind, overlap=2)
+    before = page.get(address(made)).text
+    for task in made.tasks.all():
+        for person in (ann, abe):
+            build.said(task, person, Content(**{part: content[part] for part in SAID[kind]}))
+    whole, polled = page.get(address(made)), page.get(address(made), headers=HTMX)
+
+    assert (whole.status_code, polled.status_code) == (200, 200)
+    for part, row in ROWS.items():
+        assert (row in polled.text) == (part in SAID[kind])
+    assert ("Question by question" in polled.text) == ("answers" in SAID[kind])
+    writes = kind == Round.Kind.CHECKLIST_WRITING
+    for text in (before, whole.text, polled.text):
+        assert ("In this round people write checklists. Nobody labels a response" in text) == writes
+    assert ("No labels yet" in before) != writes
+    assert ("Let a judge label it" in whole.text) != writes
+    assert ("Over time" in whole.text) != writes
+
+
+def test_no_judge_is_asked_where_people_write_checklists(page: Client, project: Project) -> None:
+    build.item(project)
+    writing = build.round(project, Round.Kind.CHECKLIST_WRITING)
+    build.judge(project)
+
+    with pytest.raises(runs.PlanError, match="In this round people write checklists: choose one where they label"):
+        runs.draft(project, build.judge(project), "direct", writing)
+    assert writing not in page.get("/projects/garden/runs/new/").context["form"].fields["round"].queryset
+    assert "Let a judge label it" not in page.get(f"/projects/garden/rounds/{writing.pk}/").text

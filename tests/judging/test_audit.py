@@ -10,10 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotate import labelling
-from annotate.labelling import Content
-from annotate.models import Annotation, Assignment, Project, Response, Role, Round, Task, User
-from annotate.signals import labels_changed
+from annotate import assignment, labelling
+from annotate.contents import Content
+from annotate.models import Annotation, Project, Response, Role, Round, User
 from judging import cells, claims, live, recount, runs
 from judging.labels import PREFERENCE, QUESTIONS, SCORE, Facet
 from judging.models import Cell, Ledger, Series, Verdict
@@ -42,6 +41,17 @@ def audit(*arguments: str) -> str:
     out = StringIO()
     call_command("audit_agreement", *arguments, stdout=out)
     return out.getvalue()
+
+
+def test_a_size_of_disagreement_that_is_wrong_is_told_and_repaired(round: Round) -> None:
+    task = round.tasks.get(position=1)
+    assert task.disagreement == 0.5  # a half of the scale, and of the questions
+    round.tasks.update(disagreement=0.25)
+    with pytest.raises(CommandError, match="1 rounds differ"):
+        audit()
+    assert "2 tasks have another size of disagreement" in audit("--repair")
+    assert list(round.tasks.order_by("position").values_list("disagreement", flat=True)) == [0.5, 0.0]
+    assert "equals the labels" in audit()
 
 
 def test_cells_say_what_the_labels_say(round: Round) -> None:
@@ -149,37 +159,22 @@ def test_a_round_from_before_there_were_cells_gets_them_with_the_next_label(roun
 
 
 def test_preferences_of_pairs_move_cells_of_their_own(project: Project, ann: User, abe: User) -> None:
-    item = build.item(project)
-    one, two = item.responses.all()
-    draft = build.round(project, opened=False)
-    task = Task.objects.create(round=draft, item=item, response=one, other=two, swapped=False, position=1)
-    recount.rebuild(draft)
+    build.item(project)
+    round = build.round(project, "preference", overlap=3)
+    task = round.tasks.get()
     robot = build.member(project, Role.ANNOTATOR, "robot", is_simulated=True, is_active=False)
     for person, preference in ((ann, 2), (abe, 2), (robot, 5)):
-        Annotation.objects.create(
-            task=task,
-            annotator=person,
-            preference=preference,
-            state="submitted",
-            surplus=True,
-            submitted_at=draft.created_at,
-        )
-    # There is no screen for pairs here, so the labels become counted ones by hand, and are announced as a screen would.
-    for seat, label in enumerate(Annotation.objects.order_by("pk"), start=1):
-        label.assignment = Assignment.objects.create(task=task, seat=seat, annotator=label.annotator, state="submitted")
-        label.surplus = False
-        label.save()
-        said = Content(preference=label.preference)
-        labels_changed.send(sender=Annotation, task=task, annotator=label.annotator, before=None, after=said)
+        assert assignment.reclaim(task, person)
+        labelling.save(task, person, Content(preference=preference), token="t", version=0, submit=True)
 
-    stored, _ = cells.stored(draft)
+    stored, _ = cells.stored(round)
     assert stored == {cells.Key(PREFERENCE): {cells.Place("2:2,5:1", "", 1): 1}}
-    assert recount.audit(draft) == []
+    assert recount.audit(round) == []
     labelling.withdraw(Annotation.objects.get(annotator=robot))
-    assert recount.audit(draft) == []
-    [part] = live.panel(draft).people
+    assert recount.audit(round) == []
+    [part] = live.panel(round).people
     assert (part.title, part.labels, part.simulated, part.alpha.n_units) == ("Preferences", 2, 0, 1)
-    assert live.histogram(draft, PREFERENCE).patterns == {(0, 2, 0, 0, 0): 1}
+    assert live.histogram(round, PREFERENCE).patterns == {(0, 2, 0, 0, 0): 1}
 
 
 @pytest.mark.parametrize(

@@ -492,7 +492,7 @@ def test_differences_are_listed_in_pages_by_few_queries(
         text = page.get(f"{where(run, 'disagreements')}?page=2").text
     assert "5 units" in text
     assert "2 of 3" in text
-    assert text.count("<h2 id=") == 2
+    assert text.count("<h2><a href=") == 2
 
 
 def test_two_runs_differ_with_the_verdicts_of_both(page: Client, round: Round) -> None:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.test import Client
 
 from annotate.models import Checklist, Project, Response, Round, User
-from judging.exporting import COLUMNS
+from judging.exporting import VERDICT_COLUMNS
 from judging.models import Call, Run
 from tests import build
 from tests.judging.build_runs import call, run_of, verdict
@@ -58,7 +58,7 @@ def test_every_verdict_is_a_line_of_json(page: Client, run: Run, checklist: Chec
 
     rows = [json.loads(line) for line in body(answer).splitlines()]
     assert answer.headers["Content-Disposition"] == f'attachment; filename="garden-run-{run.pk}-verdicts.jsonl"'
-    assert [list(row) for row in rows] == [list(COLUMNS)] * 3
+    assert [list(row) for row in rows] == [list(VERDICT_COLUMNS)] * 3
     assert [row["state"] for row in rows] == ["yes", "unparsed", "error"]
     assert [row["score"] for row in rows] == [None] * 3
     first = rows[0]
@@ -76,7 +76,7 @@ def test_the_table_holds_the_same_and_runs_no_formula(page: Client, run: Run) ->
     assert [row["state"] for row in rows] == ["yes", "unparsed", "error"]
     assert rows[1]["reply"] == "'=HYPERLINK(1)"
     assert rows[0]["score"] == ""
-    assert list(rows[0]) == list(COLUMNS)
+    assert list(rows[0]) == list(VERDICT_COLUMNS)
 
 
 def test_scores_of_a_round_without_checklists(page: Client, project: Project) -> None:
@@ -102,7 +102,7 @@ def test_a_large_run_is_read_in_few_queries(page: Client, run: Run, django_asser
 def test_every_column_is_explained() -> None:
     text = (settings.BASE_DIR / "docs" / "export-verdicts.md").read_text(encoding="utf-8")
 
-    assert [column for column in COLUMNS if f"`{column}`" not in text] == []
+    assert [column for column in VERDICT_COLUMNS if f"`{column}`" not in text] == []
 
 
 def test_calls_without_a_verdict_are_no_rows(page: Client, run: Run) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from annotate.models import Checklist, Project, User
 from config.celery import app
-from judging import claims, runs, work
+from judging import circuit, claims, runs, work
 from judging.generators import POLICIES
 from judging.methods import method_of
 from judging.models import Call, Judge, Run, Verdict
@@ -38,7 +38,7 @@ def few_attempts(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few attempts, for what takes the judge's time-out; and no pause because of so many faults on purpose."""
     settings.CALL_MAX_ATTEMPTS = ATTEMPTS
     monkeypatch.setattr(claims, "MOST_REFUSALS", 3)
-    monkeypatch.setattr(work, "FAULTS_IN_A_ROW", 10_000)
+    monkeypatch.setattr(circuit, "FAULTS_IN_A_ROW", 10_000)
 
 
 @pytest.fixture

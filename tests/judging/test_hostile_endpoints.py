@@ -12,7 +12,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from annotate.models import Project
-from judging import claims, networks, runs, work
+from judging import circuit, claims, networks, runs, work
 from judging.client import Endpoint, Reply, ask
 from judging.faults import CallFailed
 from judging.models import Call, Judge, Run
@@ -84,7 +84,7 @@ def test_an_endpoint_that_takes_few_calls_at_a_time_answers_all_of_them_in_the_e
 def test_an_endpoint_that_does_nothing_but_ask_for_fewer_calls_pauses_the_run(
     project: Project, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "BUSY_PATIENCE", 2 * work.PATIENCE)
+    monkeypatch.setattr(circuit, "BUSY_PATIENCE", 2 * circuit.PATIENCE)
     endpoint.play(error(429, "Too many calls."))
     run = scored_run(project, build.judge(project, endpoint.base_url, concurrency=1, timeout_seconds=5), responses=2)
     time = FakeTime()
@@ -92,7 +92,7 @@ def test_an_endpoint_that_does_nothing_but_ask_for_fewer_calls_pauses_the_run(
     work_to_end(run, time)
     assert run.state == Run.State.PAUSED
     assert "fewer calls" in run.pause_reason
-    assert time.moment - started >= 2 * work.PATIENCE
+    assert time.moment - started >= 2 * circuit.PATIENCE
     assert run.progress()["planned"] == 2
     assert {call.attempts for call in run.calls.all()} == {0}
 
@@ -119,7 +119,7 @@ def test_failures_before_a_time_without_any_worker_do_not_count(project: Project
     run = scored_run(project, judge, responses=1)
     time = FakeTime()
     endpoint.play(error(500, "Oops."))
-    run.note_failing(time.moment - work.PATIENCE * 60)
+    run.note_failing(time.moment - circuit.PATIENCE * 60)
     endpoint.play(error(500, "Oops."), "Score: 4")
     assert states(work_to_end(run, time)) == {"score": 1}
 
@@ -149,11 +149,11 @@ def test_calls_under_way_are_stored_when_another_one_pauses_the_run(
 
 
 def test_a_run_that_was_resumed_is_not_paused_by_what_failed_before() -> None:
-    breaker = work.Breaker(work.PATIENCE)
+    breaker = circuit.Breaker(circuit.PATIENCE)
     failure = CallFailed("No.", endpoint_down=True)
     moment = FakeTime().moment
-    said = [breaker.note(failure, moment) for _ in range(work.DOWN_IN_A_ROW)]
-    assert [bool(reason) for reason in said] == [False] * (work.DOWN_IN_A_ROW - 1) + [True]
+    said = [breaker.note(failure, moment) for _ in range(circuit.DOWN_IN_A_ROW)]
+    assert [bool(reason) for reason in said] == [False] * (circuit.DOWN_IN_A_ROW - 1) + [True]
 
 
 def test_calls_at_the_same_time_all_learn_the_name_of_a_parameter(project: Project, endpoint: ScriptedEndpoint) -> None:

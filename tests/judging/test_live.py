@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate import labelling
-from annotate.labelling import Content
+from annotate.contents import Content
 from annotate.models import Annotation, Checklist, Project, Response, Role, Round, User
 from judging import claims, live, runs
 from judging.agreement import Figure, Histogram, ac2

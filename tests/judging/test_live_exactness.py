@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,7 +28,7 @@ from hypothesis.stateful import (
 )
 
 from annotate import assignment, labelling
-from annotate.labelling import Content
+from annotate.contents import Content
 from annotate.models import Annotation, Assignment, Project, Role, Round, Task, User
 from judging import claims, moves, recount, runs
 from judging.faults import CallFailed
@@ -44,16 +45,17 @@ REPLIES = st.sampled_from(["yes", "no", "na", "unparsed", "later", "given up"])
 
 ANSWERS = ("yes", "no", "na", "unparsed")
 PLANNED = ("tick", "tick_batch", "direct", "check_then_score", "checklist_then_score")
+COMPARED = ("pairwise", "preference", "pairwise_checklist")
 
 # What a person says about any task: a score, and words for as many questions as there are. All of it is drawn before a
 # task is looked for, because who gets which depends on row numbers, which no database gives twice.
 Words = tuple[int, str, str]
-ANSWERED = st.sampled_from(["yes", "no", "na"])
+ANSWERED = st.sampled_from(["yes", "no", "na", "unsure"])
 SAID = st.tuples(st.integers(1, 5), ANSWERED, ANSWERED)
 
 
 class Labelling(RuleBasedStateMachine):
-    """People and judges at work in two rounds, one with a checklist and one without."""
+    """People and judges at work in rounds with a checklist and without, of responses and of pairs."""
 
     @initialize()
     def set_up(self) -> None:
@@ -72,6 +74,7 @@ class Labelling(RuleBasedStateMachine):
         self.rounds = [
             build.round(project, "check_then_score", overlap=2, allow_na=True),
             build.round(project, overlap=3),
+            build.round(project, "pairwise_checklist", overlap=3, allow_unsure=True),
         ]
         self.people = [build.member(project, Role.ANNOTATOR, f"{name} of {project.slug}") for name in PEOPLE]
         robot = f"robot of {project.slug}"
@@ -85,7 +88,7 @@ class Labelling(RuleBasedStateMachine):
 
     # -- people ------------------------------------------------------------------------------------------
 
-    @rule(which=st.integers(0, 1), who=st.integers(0, 3))
+    @rule(which=st.integers(0, 2), who=st.integers(0, 3))
     def take(self, which: int, who: int) -> None:
         assignment.next_task(self.round(which), self.people[who])
 
@@ -96,17 +99,23 @@ class Labelling(RuleBasedStateMachine):
             draft = drafts[pick % len(drafts)]
             content = content_of(said, draft.task)
             labelling.save(
-                draft.task, draft.annotator, content, token=self.next_token(), version=draft.version, submit=submit
+                draft.task,
+                draft.annotator,
+                content,
+                token=self.next_token(),
+                version=draft.version,
+                submit=submit,
+                ask=False,
             )
 
-    @rule(which=st.integers(0, 1), who=st.integers(0, 3), said=SAID)
+    @rule(which=st.integers(0, 2), who=st.integers(0, 3), said=SAID)
     def take_and_submit(self, which: int, who: int, said: Words) -> None:
         task = assignment.next_task(self.round(which), self.people[who])
         if task is not None:
             stored = Annotation.objects.get(task=task, annotator=self.people[who])
             content = content_of(said, task)
             labelling.save(
-                task, stored.annotator, content, token=self.next_token(), version=stored.version, submit=True
+                task, stored.annotator, content, token=self.next_token(), version=stored.version, submit=True, ask=False
             )
 
     @rule(pick=st.integers(0, 99), said=SAID)
@@ -135,7 +144,7 @@ class Labelling(RuleBasedStateMachine):
     def let_leases_run_out(self) -> None:
         Assignment.objects.filter(state="leased").update(leased_until=self.now - datetime.timedelta(days=1))
 
-    @rule(which=st.integers(0, 1))
+    @rule(which=st.integers(0, 2))
     def close_or_reopen(self, which: int) -> None:
         round = self.round(which)
         if round.state == Round.State.OPEN:
@@ -149,6 +158,11 @@ class Labelling(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), protocol=st.sampled_from(PLANNED), repeats=st.integers(1, 3))
     def plan(self, which: int, protocol: str, repeats: int) -> None:
         runs.plan_judging(self.project, self.judge, protocol, self.round(which), repeats=repeats)
+
+    @precondition(lambda self: Run.objects.count() < 3)
+    @rule(protocol=st.sampled_from(COMPARED), repeats=st.integers(1, 2))
+    def plan_pairs(self, protocol: str, repeats: int) -> None:
+        runs.plan_judging(self.project, self.judge, protocol, self.round(2), repeats=repeats)
 
     @precondition(lambda self: Run.objects.exists())
     @rule(pick=st.integers(0, 99), replies=st.lists(st.tuples(REPLIES, st.integers(1, 6)), min_size=1, max_size=6))
@@ -193,13 +207,15 @@ class Labelling(RuleBasedStateMachine):
 
 
 def said_in(call: Call, reply: str, score: int) -> Iterator[Outcome]:
-    """The reply as answer to the first thing that the call asks, and others to the rest; or a score."""
+    """The reply as answer to the first thing that the call asks, and others to the rest; or a score or preference."""
     asked = PROTOCOLS[call.run.method].blank(call, Verdict.State.UNPARSED)
     for number, outcome in enumerate(asked, start=ANSWERS.index(reply)):
         if outcome.question is not None:
-            yield Outcome(ANSWERS[number % len(ANSWERS)], outcome.question)
+            yield replace(outcome, state=ANSWERS[number % len(ANSWERS)])
         elif reply == "unparsed":
             yield outcome
+        elif call.other_id is not None:
+            yield Outcome("preference", choice=Verdict.Choice.values[score % 3])
         else:
             yield Outcome("score", score=score)
 
@@ -208,8 +224,11 @@ def content_of(said: Words, task: Task) -> Content:
     score, *words = said
     if task.checklist is None:
         return Content(score)
-    questions = task.checklist.questions.all()
-    return Content(score, {question.pk: word for question, word in zip(questions, words, strict=False)}, "none")
+    questions = [question.pk for question in task.checklist.questions.all()]
+    answers = dict(zip(questions, words, strict=False))
+    if task.other_id is None:
+        return Content(score, answers, "none")
+    return Content(None, answers, preference=score, other_answers=dict(zip(questions, reversed(words), strict=False)))
 
 
 @pytest.mark.django_db
@@ -218,7 +237,7 @@ def test_cells_equal_a_recount_after_anything_in_any_order() -> None:
         run_state_machine_as_test(
             Labelling,
             settings=settings(
-                max_examples=25,
+                max_examples=15,
                 stateful_step_count=30,
                 deadline=None,
                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -17,13 +17,17 @@ from hypothesis import strategies as st
 
 from annotate.models import Checklist, Item, Project, Question, Response, Round, Task, User
 from judging import claims, live, pairs, reading, recount, rereading, runs, work
+from judging.agreement import changed_with_order
 from judging.exporting import verdict_rows
+from judging.hearing import voices_of
+from judging.labels import QUESTIONS
 from judging.models import Call, Judge, Run, Verdict
 from judging.pairs import Asked, Said, judged, judged_in, turned_back
 from judging.prompts import parse, problem_with, second_turn, template
 from judging.protocols import PROTOCOLS, Setup, Unit, preference
 from judging.protocols.pairwise import OPTIONS
 from judging.protocols.pairwise_checklist import tied
+from judging.voices import numbers_of
 from tests import build
 from tests.judging.injections import INJECTIONS
 from tests.judging.working import FakeTime, states, work_to_end
@@ -122,18 +126,18 @@ def test_a_judge_that_sees_the_texts_says_the_same_in_both_orders(
     ]
     [said] = judged_in(run)
     assert said.votes == ["win"] * 4
-    assert (said.preference, said.orders, said.depends_on_order) == ("win", ("win", "win"), False)
-    assert pairs.places([said]) == {"first": 2, "second": 2}
+    assert (said.preference, said.orders) == ("win", ("win", "win"))
+    assert Counter(showing.choice for showing in said.showings) == {"first": 2, "second": 2}
 
 
 def test_a_judge_that_always_takes_the_first_is_found_out(
     project: Project, judge: Judge, endpoint: ScriptedEndpoint, item: Item
 ) -> None:
     endpoint.play("Choice: 1")
-    found = judged_in(run_on(project, judge, "pairwise"))
-    assert [(one.preference, one.orders, one.depends_on_order) for one in found] == [("tie", ("win", "loss"), True)]
-    assert pairs.order_dependence(found).value == 1.0
-    assert pairs.places(found) == {"first": 2}
+    [said] = judged_in(run_on(project, judge, "pairwise"))
+    assert (said.preference, said.orders) == ("tie", ("win", "loss"))
+    assert changed_with_order([said.orders]).value == 1.0
+    assert Counter(showing.choice for showing in said.showings) == {"first": 2}
 
 
 def test_near_identical_is_a_tie_and_not_a_reply_that_cannot_be_read(
@@ -143,9 +147,9 @@ def test_near_identical_is_a_tie_and_not_a_reply_that_cannot_be_read(
     run = run_on(project, judge, "preference")
     assert sorted(run.verdicts.values_list("state", "choice")) == [("preference", "same"), ("unparsed", "")]
     [said] = judged_in(run)
-    assert (said.preference, said.votes, said.depends_on_order) == ("tie", ["tie"], None)
-    assert pairs.gaps([said]) == {"unreadable": 1}
-    assert pairs.order_dependence([said]).missing == 1
+    assert (said.preference, said.votes) == ("tie", ["tie"])
+    assert sorted(showing.gap for showing in said.showings) == ["", "unreadable"]
+    assert changed_with_order([said.orders]).missing == 1
 
 
 def test_all_pairs_of_an_item_are_asked_about_and_an_item_without_two_responses_is_left_out(
@@ -304,10 +308,9 @@ def test_a_checklist_that_decides_takes_one_call_for_answers_and_preference(
     [said] = judged_in(run)
     assert said.orders == ("loss", "win")
     # The second question has one yes and one no for either response: an even split is missing.
-    for response in (one, other):
-        rate = said.pass_rate(response.pk)
-        assert rate is not None
-        assert (rate.value, rate.missing) == (1.0, 1)
+    voice = voices_of(run)[QUESTIONS]
+    assert voice.gaps.keys() == {(one.pk, second.pk), (other.pk, second.pk)}
+    assert numbers_of(voice)[0] == {one.pk: 1.0, other.pk: 1.0}
 
 
 @pytest.mark.parametrize(
@@ -350,7 +353,8 @@ def test_a_second_reply_that_says_nothing_is_unreadable_and_not_asked_a_third_ti
     assert preferences(run) == [(2, "unparsed", ""), (4, "unparsed", "")]
     assert len(endpoint.requests) == 4
     [said] = judged_in(run)
-    assert (said.preference, said.gap, pairs.gaps([said])) == (None, "unreadable", {"unreadable": 2})
+    assert (said.preference, said.gap) == (None, "unreadable")
+    assert [showing.gap for showing in said.showings] == ["unreadable"] * 2
 
 
 def test_a_run_that_ends_its_slot_between_the_turns_goes_on_with_the_second(
@@ -406,7 +410,7 @@ def test_a_second_turn_that_fails_keeps_the_answers_and_is_retried_alone(
     assert states(run) == {"yes": 4, "no": 4, "error": 2}
     assert preferences(run) == [(2, "error", ""), (4, "error", "")]
     [said] = judged_in(run)
-    assert (said.gap, pairs.gaps([said])) == ("failed", {"failed": 2})
+    assert (said.gap, [showing.gap for showing in said.showings]) == ("failed", ["failed"] * 2)
     endpoint.play(in_turns(LEFT_OPEN))
     assert runs.retry_failed(run) == 2
     work_to_end(run)
@@ -577,7 +581,6 @@ def test_a_pair_the_other_way_round_says_the_opposite(votes: list[tuple[str, int
     assert opposite[one.preference] == other.preference
     assert [opposite[vote] for vote in one.votes] == other.votes
     assert (opposite[one.orders[1]], opposite[one.orders[0]]) == other.orders
-    assert one.depends_on_order == other.depends_on_order
 
 
 @given(st.lists(SHOWN, min_size=1, unique_by=lambda vote: vote[:2]), st.randoms(use_true_random=False))

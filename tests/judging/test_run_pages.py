@@ -273,7 +273,7 @@ def test_the_list_costs_the_same_for_many_runs(page: Client, round: Round, djang
     for _ in range(8):
         call(run_of(round), Response.objects.earliest("pk"))
 
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         page.get(RUNS)
 
 

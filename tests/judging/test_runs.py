@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from annotate.models import Checklist, Project, Round, User
-from judging import claims, runs, work
+from judging import circuit, claims, runs, work
 from judging.models import Call, Judge, Run
 from judging.protocols import Setup
 from tests import build, scripted_endpoint
@@ -319,7 +319,7 @@ def test_a_run_pauses_itself_when_no_call_can_work(
     assert run.state == Run.State.PAUSED
     assert words in run.pause_reason
     assert "secret" not in run.pause_reason
-    assert len(endpoint.requests) <= work.DOWN_IN_A_ROW + judge.concurrency
+    assert len(endpoint.requests) <= circuit.DOWN_IN_A_ROW + judge.concurrency
     assert run.progress()["planned"] == 20  # nothing is lost, nothing failed, nothing invented
     assert not run.verdicts.exists()
 
@@ -353,7 +353,7 @@ def test_a_server_that_never_gets_ready_pauses_the_run_after_a_minute(
     run = work_to_end(scored_run(project, judge), time)
     assert run.state == Run.State.PAUSED
     assert f"Nothing was answered for {60 + judge.timeout_seconds} seconds" in run.pause_reason
-    assert time.now() - started >= work.PATIENCE
+    assert time.now() - started >= circuit.PATIENCE
 
 
 def test_a_missing_key_pauses_the_run_before_any_call(
@@ -548,7 +548,7 @@ def test_what_was_answered_once_is_not_paid_again(project: Project, judge: Judge
     assert len(endpoint.requests) == paid
     assert states(second) == states(first)
     assert set(second.calls.values_list("from_cache", flat=True)) == {True}
-    assert set(second.usage().values()) == {0}
+    assert set(second.usage()) == {0}
     judge.temperature = 0.5
     judge.save()
     work_to_end(runs.plan_judging(project, judge, "tick", round))

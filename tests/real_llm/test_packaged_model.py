@@ -4,11 +4,13 @@ everything it said is kept and that nothing it did not say became a value."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
 from annotate.models import Checklist, Item, Project, Round
 from judging import demo, local_model, pairs, reading, runs, work
+from judging.agreement import changed_with_order
 from judging.models import Call, Judge, Run
 from judging.probing import probe
 from judging.prompts import template
@@ -76,7 +78,7 @@ def test_the_probe_finds_out_what_the_packaged_model_can_do(judge: Judge) -> Non
 
 
 def test_it_writes_checklists_in_its_own_words(project: Project, judge: Judge, items: list[Item]) -> None:
-    run = work_to_end(runs.plan_generation(project, judge, "ticking", items))
+    run = work_to_end(runs.plan_generation(project, judge, "ticking", items[2:]))
     assert run.state == Run.State.FINISHED
     written = Checklist.objects.filter(policy="ticking")
     assert written.exists(), runs.failures(run)
@@ -90,15 +92,15 @@ def test_it_writes_checklists_in_its_own_words(project: Project, judge: Judge, i
     for call in run.calls.filter(state=Call.State.FAILED):
         assert call.written is None
         assert call.error
-    say(f"\nchecklists: {written.count()} of {len(items)} items; {runs.summary(run)}")
+    say(f"\nchecklists: {written.count()} of {len(items[2:])} items; {runs.summary(run)}")
 
 
 def test_it_answers_checklists_question_by_question(project: Project, judge: Judge, items: list[Item]) -> None:
-    for item in items:
+    for item in items[2:]:
         build.checklist(item, "Does the response follow the instruction?", "Is the response polite?", "Is it a poem?")
     run = work_to_end(runs.plan_judging(project, judge, "tick", build.round(project, Round.Kind.CHECK_THEN_SCORE)))
     assert run.state == Run.State.FINISHED
-    assert run.verdicts.count() == run.calls.count() == 12
+    assert run.verdicts.count() == run.calls.count() == 6
     answers = {True: "yes", False: "no", None: "unparsed"}
     for verdict in run.verdicts.select_related("call__item"):
         call = verdict.call
@@ -108,10 +110,10 @@ def test_it_answers_checklists_question_by_question(project: Project, judge: Jud
         if verdict.state != "unparsed":
             assert ("yes" if verdict.state == "yes" else "no") in call.reply.casefold()
     readable = run.verdicts.exclude(state="unparsed").count()
-    assert readable >= 6, [call.reply for call in run.calls.all()]
+    assert readable >= 3, [call.reply for call in run.calls.all()]
     # The questions of one response share their prompt up to the question, and the server evaluates that part once.
-    assert run.usage()["cached"] > run.usage()["input"] / 2
-    say(f"\ntick: {readable} of 12 replies readable; {run.usage()}")
+    assert run.usage().cached > run.usage().input / 2
+    say(f"\ntick: {readable} of 6 replies readable; {run.usage()}")
 
 
 @pytest.mark.parametrize("schema", [False, True], ids=["words", "json"])
@@ -177,9 +179,8 @@ def test_it_compares_pairs_in_both_orders(project: Project, judge: Judge, items:
     assert sum(len(pair.votes) for pair in found) == run.verdicts.filter(state="preference").count() >= 1, [
         call.reply for call in run.calls.all()
     ]
-    say(
-        f"\npreference: {pairs.places(found)}, gaps {pairs.gaps(found)}, with the order {pairs.order_dependence(found)}"
-    )
+    chosen = Counter(showing.choice or showing.gap for pair in found for showing in pair.showings)
+    say(f"\npreference: {chosen}, with the order {changed_with_order(pair.orders for pair in found)}")
 
 
 def test_a_text_longer_than_its_context_fails_in_words(project: Project, judge: Judge) -> None:

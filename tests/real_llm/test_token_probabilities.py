@@ -93,7 +93,7 @@ def test_rocketeval_gives_probabilities_and_scores(
     assert scores.systems[-1].means[2].figure.defined
     # The questions of one response share their prompt up to the question, and the server evaluates that part once.
     used = run.usage()
-    assert used["cached"] > used["input"] / 4
+    assert used.cached > used.input / 4
     mass = sum(verdict.captured or 0 for verdict in verdicts) / asked
     say(f"\nrocketeval: {len(readable)} of {asked} readable, {mass:.2f} captured on average; {used}")
 

@@ -17,12 +17,12 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="count anew where something differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        rounds = Round.objects.exclude(state=Round.State.DRAFT).order_by("pk")
+        rounds = Round.objects.for_labels().exclude(state=Round.State.DRAFT).order_by("pk")
         if options["round"]:
             known = set(rounds.values_list("pk", flat=True))
             for pk in options["round"]:
                 if pk not in known:
-                    raise CommandError(f"There is no round {pk} that was ever opened.", returncode=2)
+                    raise CommandError(f"There is no round {pk} that was ever opened for labels.", returncode=2)
             rounds = rounds.filter(pk__in=options["round"])
         wrong = 0
         for round in rounds:

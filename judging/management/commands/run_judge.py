@@ -193,7 +193,7 @@ def _judge(project: Project, name: str) -> Judge:
 def _round(project: Project, name: str) -> Round:
     round = Round.objects.filter(project=project, name=name).first()
     if round is None:
-        names = ", ".join(Round.objects.filter(project=project).values_list("name", flat=True)) or "none yet"
+        names = ", ".join(project.rounds.for_labels().values_list("name", flat=True)) or "none yet"
         raise _refused(f"There is no round {name!r} in {project.slug}: choose from {names}.")
     return round
 
