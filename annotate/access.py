@@ -12,8 +12,11 @@ from typing import Any, Concatenate, ParamSpec
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
 
 from annotate.models import Membership, Project, Role, User
+from annotate.prepared import Prepared
 
 P = ParamSpec("P")
 
@@ -30,17 +33,26 @@ class MemberRequest(HttpRequest):
     membership: Membership
 
 
+_MEMBERSHIP = Prepared(
+    lambda slug, user: Membership.objects.select_related("project").filter(project__slug=slug, user=user),
+    slug=str,
+    user=int,
+)
+
+
 def membership_of(user: Any, slug: str, roles: tuple[Role, ...]) -> Membership:
     """The user's membership of the project with this slug. Raises Http404 for outsiders, PermissionDenied for members
     whose role is not among `roles`."""
     membership = None
     if user.is_authenticated:
-        membership = Membership.objects.select_related("project").filter(project__slug=slug, user=user).first()
+        membership = _MEMBERSHIP.first(slug=slug, user=user.pk)
     if membership is None:
-        raise Http404("There is no such project, or you are not a member of it.")
+        raise Http404(_("There is no such project, or you are not a member of it."))
     if membership.role not in roles:
-        needed = " or ".join(Role(role).label.lower() for role in roles)
-        raise PermissionDenied(f"This page is for another role: ask a curator of the project to make you {needed}.")
+        needed = get_text_list([Role(role).label.lower() for role in roles], _("or"))
+        raise PermissionDenied(
+            _("This page is for another role: ask a curator of the project to make you %(role)s.") % {"role": needed}
+        )
     return membership
 
 

@@ -1,4 +1,4 @@
-"""What the query string of an address may hold."""
+"""What the query string of an address may hold, and the numbers in what is sent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from django.http import HttpRequest, HttpResponseBase
 
 NUL = "%00"
 UNKNOWN = "%EF%BF%BD"  # the replacement character, U+FFFD
+
+
+def number_in(text: str, otherwise: int = 0, *, digits: int = 18) -> int:
+    """The whole number that somebody sent, of at most so many ASCII digits; `otherwise` where it is none.
+
+    Of 18 digits, every number fits the 64 bits of an id; 0 is the id of nothing.
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else otherwise
 
 
 def without_nul(

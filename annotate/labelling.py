@@ -1,4 +1,4 @@
-"""How what an annotator says becomes an annotation: validated, saved as a draft, submitted.
+"""How what an annotator says becomes an annotation: saved as a draft, submitted, corrected, withdrawn.
 
 Every save names the version it was made from and carries a token. A save that arrives twice changes nothing the second
 time; one made from an older version is refused with `StaleSave`, which carries what is stored.
@@ -6,28 +6,24 @@ time; one made from an older version is refused with `StaleSave`, which carries 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
-from annotate import assignment
-from annotate.models import Annotation, Answer, Assignment, Round, Task, User
+from annotate import assignment, comparing, gold, prepared, reveal, writing
+from annotate.contents import Content, InvalidLabel, doubt, missing_parts, out_of_order
+from annotate.models import Annotation, Answer, Checklist, Revision, Task, User
+from annotate.models.checklist import clean_questions
+from annotate.prepared import Prepared
 from annotate.signals import labels_changed
 
-SCREEN_VERSION = "1"
-LONGEST_ACTIVE_SECONDS = 24 * 3600
-
-
-class InvalidLabel(Exception):
-    """The content does not fit the round; the message is a sentence for the annotator. `content` is what fits, with the
-    comment as it was written, so that a screen can show it again."""
-
-    def __init__(self, message: str, content: Content | None = None) -> None:
-        super().__init__(message)
-        self.content = content
+SCREEN_VERSION = "2"
+COUNT = "UPDATE annotate_participation SET submitted = submitted + %s WHERE round_id = %s AND annotator_id = %s"
 
 
 class NoSeat(Exception):
@@ -46,125 +42,111 @@ class StaleSave(Exception):
     """The save was made from an older version than the stored one."""
 
     def __init__(self, stored: Annotation) -> None:
-        super().__init__("This task was changed in another tab or window. Choose which text to keep.")
+        super().__init__(_("This task was changed in another tab or window. Choose which text to keep."))
         self.stored = stored
 
 
-@dataclass(frozen=True)
-class Content:
-    """What one annotator says about one task. Parts not said yet are None or empty."""
-
-    score: int | None = None
-    answers: Mapping[int, str] = field(default_factory=dict)  # question id -> yes | no | na
-    effect: str = ""
-    comment: str = ""
-    active_seconds: int = 0
-    preference: int | None = None  # of a pair: 1 (A much better) to 5 (B much better)
-
-    @classmethod
-    def of(cls, annotation: Annotation) -> Content:
-        """What is stored."""
-        return cls(
-            annotation.score,
-            {answer.question_id: answer.value for answer in annotation.answers.all()},
-            annotation.effect,
-            annotation.comment,
-            annotation.active_seconds,
-            annotation.preference,
-        )
-
-
-def read_content(task: Task, data: Mapping[str, Any]) -> Content:
-    """Content from submitted form fields: `score`, `answer-<question id>`, `effect`, `comment`, `active_seconds`.
-
-    Raises InvalidLabel when a value is off the round's scale, unknown, or about a question of another checklist.
-    """
-    problems: list[str] = []
-    score = _read_score(task.round, str(data.get("score") or ""), problems)
-    answers = _read_answers(task, data, problems)
-    effect = str(data.get("effect") or "")
-    if effect and (not task.round.uses_checklist or effect not in Annotation.Effect.values):
-        problems.append("The effect of the checklist must be easier, no effect or harder.")
-        effect = ""
-    comment = str(data.get("comment") or "").replace("\r\n", "\n")
-    if len(comment) > Annotation.LONGEST_COMMENT:
-        problems.append(f"The comment has {len(comment):,} characters; shorten it to {Annotation.LONGEST_COMMENT:,}.")
-    if any(ord(char) < 32 and char not in "\n\t" for char in comment):
-        problems.append("The comment contains control characters: remove them and save again.")
-    seconds = _read_whole(str(data.get("active_seconds") or "0"))
-    if seconds is None or seconds < 0:
-        problems.append("The active time must be a whole number of seconds.")
-    content = Content(score, answers, effect, comment, min(max(seconds or 0, 0), LONGEST_ACTIVE_SECONDS))
-    if problems:
-        raise InvalidLabel(" ".join(problems), content)
-    return content
-
-
-def missing_parts(task: Task, content: Content) -> list[str]:
-    """What must still be said before the task can be submitted, in the order of the screen."""
-    missing = []
-    if task.round.uses_checklist and task.checklist is not None:
-        for question in task.checklist.questions.all():
-            if question.pk not in content.answers:
-                missing.append(f"question {question.position}")
-    if content.score is None:
-        missing.append("the score")
-    if task.round.uses_checklist and not content.effect:
-        missing.append("whether the checklist helped")
-    return missing
-
-
-def save(task: Task, user: User, content: Content, *, token: str, version: int, submit: bool = False) -> Annotation:
+def save(
+    task: Task, user: User, content: Content, *, token: str, version: int, submit: bool = False, ask: bool = True
+) -> Annotation:
     """Store the content as a draft, or submit it, in one transaction.
 
-    Raises NoSeat, AlreadySubmitted, StaleSave, or (on submit) InvalidLabel for what is missing. A submission whose seat
-    was lost takes a free seat of the task again; where all are taken, or the round is closed, it is kept as surplus.
+    A submission that stays a draft is one that `doubt` asks about; the same content submitted once more goes through.
+    With `ask` False nobody is there to be asked.
+    A submission whose seat was lost takes a free seat of the task again; where all are taken, the round is closed, or
+    the annotator was removed from it, it is kept as surplus.
+
+    Raises NoSeat, AlreadySubmitted, StaleSave, or InvalidLabel for what is missing (on submit) or said out of order.
     """
     if submit:
         _check_complete(task, content)
+    elif sentence := out_of_order(task, content):
+        raise InvalidLabel(sentence, content)
     with transaction.atomic():
         annotation = _own(task, user)
-        if token and token == annotation.last_token and (annotation.state == "submitted" or not submit):
+        asked = annotation.exposure.get("asked", {})
+        withdrawn = annotation.state == Annotation.State.WITHDRAWN
+        answered = annotation.state == Annotation.State.SUBMITTED or not submit or token == asked.get("token")
+        if token and token == annotation.last_token and answered and not withdrawn:
             return annotation
         if annotation.state != Annotation.State.DRAFT:
-            raise AlreadySubmitted("You have submitted this task already; what you submitted is kept.")
+            raise AlreadySubmitted(_("You have submitted this task already; what you submitted is kept."))
         if version != annotation.version:
             raise StaleSave(annotation)
-        annotation.exposure = exposure_of(task)
+        annotation.exposure |= exposure_of(task)
+        if submit and ask and not asked and doubt(task, content):
+            submit = False
+            annotation.exposure["asked"] = {"at": timezone.now().isoformat(), "token": token}
         if submit:
+            annotation.exposure |= reveal.earlier_looks(annotation)
             _take_seat(annotation)
             annotation.state = Annotation.State.SUBMITTED
             annotation.submitted_at = timezone.now()
+            _write_checklist(annotation, content)
         else:
             assignment.renew(task, user)
         _store(annotation, content, token)
         if submit and not annotation.surplus:
-            labels_changed.send(sender=Annotation, task=task, annotator=user, before=None, after=content)
+            comparing.compare(annotation, content)
+            _count(annotation, 1)
+            _tell(annotation, None, content)
     return annotation
 
 
 def correct(task: Task, user: User, content: Content, *, token: str, version: int) -> Annotation:
     """Replace what the annotator submitted about the task, in one transaction, while the round is open.
 
-    Versioned and idempotent as `save` is. Raises NoSeat, InvalidLabel for what is missing, StaleSave, or
-    NotCorrectable for a draft, a surplus or withdrawn submission, and a round that is not open.
+    What it said before stays as a `Revision`. Versioned and idempotent as `save` is. Raises NoSeat, InvalidLabel for
+    what is missing, StaleSave, or NotCorrectable for a draft, a surplus or withdrawn submission, and a round that is
+    not open.
     """
     _check_complete(task, content)
     with transaction.atomic():
         annotation = _own(task, user)
         if annotation.state != Annotation.State.SUBMITTED:
-            raise NotCorrectable("Only a submitted label can be corrected.")
+            raise NotCorrectable(_("Only a submitted label can be corrected."))
         if token and token == annotation.last_token:
             return annotation
         if annotation.surplus:
-            raise NotCorrectable("This submission came too late to be counted, so there is nothing to correct.")
-        if not Round.objects.filter(pk=task.round_id, state=Round.State.OPEN).exists():
-            raise NotCorrectable("The round is closed: ask the researcher to open it again.")
+            raise NotCorrectable(_("This submission came too late to be counted, so there is nothing to correct."))
+        if task.round.is_training:
+            raise NotCorrectable(_("Answers that were compared with the expected ones cannot be corrected."))
+        if not assignment.may_work(task.round_id, user):
+            raise NotCorrectable(_("The round is closed, or you no longer work in it: ask the researcher."))
         if version != annotation.version:
             raise StaleSave(annotation)
         before = Content.of(annotation)
+        if replace(before, active_seconds=content.active_seconds) == content:
+            return annotation
+        keep_revision(annotation, before, "corrected")
+        _write_checklist(annotation, content)
         _store(annotation, content, token)
-        labels_changed.send(sender=Annotation, task=task, annotator=user, before=before, after=content)
+        comparing.compare(annotation, content)
+        _tell(annotation, before, content)
+    return annotation
+
+
+def write_key(task: Task, author: User, content: Content, *, token: str, version: int) -> Annotation:
+    """Expect this of everybody who labels the task from now on; its comment is the feedback. Versioned as `save` is.
+
+    The first key is the author's own draft, submitted; whoever changes it later, what it said stays as a `Revision`.
+    Raises InvalidLabel for what is missing, StaleSave, or NoSeat where the author has not opened the task.
+    """
+    _check_complete(task, content)
+    with transaction.atomic():
+        task.key = Task.objects.select_for_update(no_key=True).get(pk=task.pk).key
+        annotation = task.key or _own(task, author)
+        annotation.task = task
+        if task.key is not None and token and token == annotation.last_token:
+            return annotation
+        if version != annotation.version:
+            raise StaleSave(annotation)
+        if task.key is not None:
+            keep_revision(annotation, Content.of(annotation), f"key changed by {author.username}")
+        annotation.state, annotation.surplus = Annotation.State.SUBMITTED, True  # it holds no seat
+        annotation.submitted_at = timezone.now()
+        _store(annotation, content, token)
+        Task.objects.filter(pk=task.pk).update(key=annotation)
     return annotation
 
 
@@ -176,41 +158,60 @@ def withdraw(annotation: Annotation, reason: str = "") -> Annotation:
     with transaction.atomic():
         stored = Annotation.objects.select_for_update().get(pk=annotation.pk)
         if stored.state != Annotation.State.SUBMITTED:
-            raise NotCorrectable("Only a submitted label can be withdrawn.")
-        task, user = stored.task, stored.annotator
+            raise NotCorrectable(_("Only a submitted label can be withdrawn."))
+        gold.place(stored.task, stored.annotator)
         stored.state = Annotation.State.WITHDRAWN
         stored.withdrawn_because = reason[:500]
         stored.version += 1
         stored.save()
         if not stored.surplus:
-            assignment.vacate(task, user, reason)
-            before = Content.of(stored)
-            labels_changed.send(sender=Annotation, task=task, annotator=user, before=before, after=None)
+            assignment.vacate(stored.task, stored.annotator, reason)
+            _count(stored, -1)
+            _tell(stored, Content.of(stored), None)
     return stored
+
+
+def keep_revision(annotation: Annotation, content: Content, why: str) -> None:
+    """Put what the annotation says now on record, before it says something else."""
+    Revision.objects.create(annotation=annotation, version=annotation.version, content=content.as_json(), why=why[:500])
 
 
 def exposure_of(task: Task) -> dict[str, Any]:
     """What the screen of this task shows, so that a reader of the data knows what each annotator had seen."""
     return {
         "screen": f"{task.round.kind}/{SCREEN_VERSION}",
+        "language": get_language(),
+        "checklist": task.checklist_id,
         "checklist_version": task.checklist.version if task.checklist else None,
         "position": task.position,
-        "revealed": [],
+        "left": task.shown[0].pk if task.other_id else None,
+        "reference": bool(task.round.show_reference and task.item.reference),
     }
 
 
 def _check_complete(task: Task, content: Content) -> None:
     missing = missing_parts(task, content)
     if missing:
-        raise InvalidLabel(f"Still to answer: {', '.join(missing)}.")
+        raise InvalidLabel(_("Still to answer: %(what)s.") % {"what": ", ".join(missing)}, content)
+    if content.written is not None and content.written.usable:
+        try:
+            clean_questions(content.written.questions)
+        except ValidationError as error:
+            raise InvalidLabel(" ".join(error.messages), content) from error
 
 
 def _own(task: Task, user: User) -> Annotation:
     """The user's annotation of the task, locked until the transaction ends."""
-    annotation = Annotation.objects.select_for_update().filter(task=task, annotator=user).first()
+    annotation = _OWN.first(task=task.pk, user=user.pk)
     if annotation is None:
-        raise NoSeat("This task was not given to you: go back to the round and take the next task.")
+        raise NoSeat(_("This task was not given to you: go back to the round and take the next task."))
+    annotation.task, annotation.annotator = task, user  # with all that was read of them already
     return annotation
+
+
+_OWN = Prepared(
+    lambda task, user: Annotation.objects.select_for_update().filter(task=task, annotator=user), task=int, user=int
+)
 
 
 def _store(annotation: Annotation, content: Content, token: str) -> None:
@@ -219,60 +220,69 @@ def _store(annotation: Annotation, content: Content, token: str) -> None:
     annotation.preference = content.preference
     annotation.effect = content.effect
     annotation.comment = content.comment
+    annotation.quotes = dict(content.quotes)
+    annotation.flags = dict(content.flags)
+    if content.written is not None:
+        annotation.written |= content.as_json()["written"]
     annotation.active_seconds = max(annotation.active_seconds, content.active_seconds)
     annotation.version += 1
     annotation.last_token = token
-    annotation.save()
-    annotation.answers.all().delete()
+    prepared.update(annotation)
+    if "questions" not in annotation.task.round.shape.parts:
+        return
+    if annotation.version > 1:
+        annotation.answers.all().delete()
     Answer.objects.bulk_create(
-        Answer(annotation=annotation, question_id=question, value=value)
-        for question, value in sorted(content.answers.items())
+        Answer(annotation=annotation, question_id=question, about_other=other, value=value)
+        for other, answers in ((False, content.answers), (True, content.other_answers))
+        for question, value in sorted(answers.items())
     )
+
+
+def _write_checklist(annotation: Annotation, content: Content) -> None:
+    """The draft checklist of a writer's submission. A correction of the questions edits it, or follows it with a new
+    version where somebody else changed or approved it meanwhile; one that says that there can be none deletes it.
+    Training makes none."""
+    if content.written is None or annotation.task.key_id is not None:
+        return
+    if not content.written.usable:
+        writing.discard(annotation, delete=True)
+        annotation.written.pop("checklist", None)
+        return
+    number, before = annotation.written.get("checklist"), annotation.written.get("questions", ())
+    mine = Checklist.objects.filter(pk=number).first() if number else None
+    if mine is not None and list(before) == list(content.written.questions):
+        return
+    if mine is not None and writing.is_as_written(mine, annotation):
+        made = mine.edit(content.written.questions, annotation.annotator)
+    else:
+        item, author = annotation.task.item, annotation.annotator
+        made = Checklist.write(item, content.written.questions, created_by=author, parent=mine)
+    annotation.written = {**annotation.written, "checklist": made.pk}
 
 
 def _take_seat(annotation: Annotation) -> None:
     """Turn the annotator's seat into a submitted one, inside the submit transaction; surplus where there is none."""
     task, user = annotation.task, annotation.annotator
-    if task.round.state != Round.State.CLOSED and not assignment.renew(task, user):
-        assignment.reclaim(task, user)
-    mine = Assignment.objects.filter(task=task, annotator=user, state=Assignment.State.LEASED)
-    open_round = Round.objects.filter(pk=task.round_id, state=Round.State.OPEN).exists()
-    taken = open_round and mine.update(state=Assignment.State.SUBMITTED, leased_until=None)
-    if taken:
-        annotation.assignment = Assignment.objects.get(task=task, annotator=user)
-    else:
-        annotation.surplus = True
+    seat = assignment.submit_seat(task, user)
+    if seat is None and assignment.may_work(task.round_id, user) and assignment.reclaim(task, user):
+        seat = assignment.submit_seat(task, user)
+    annotation.assignment_id = seat
+    annotation.surplus = seat is None
 
 
-def _read_whole(text: str) -> int | None:
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 16):
-        return None
-    return -int(digits) if text.startswith("-") else int(digits)
+def _count(annotation: Annotation, by: int) -> None:
+    """Keep the annotator's number of submitted tasks."""
+    round, user = annotation.task.round, annotation.annotator
+    counted = [by, round.pk, user.pk]
+    if not prepared.run(COUNT, counted):
+        assignment.participation(round, user)
+        prepared.run(COUNT, counted)
 
 
-def _read_score(round: Round, text: str, problems: list[str]) -> int | None:
-    if not text:
-        return None
-    score = _read_whole(text)
-    if score not in round.scores:
-        problems.append(f"The score must be a whole number from {round.scale_low} to {round.scale_high}.")
-        return None
-    return score
-
-
-def _read_answers(task: Task, data: Mapping[str, Any], problems: list[str]) -> dict[int, str]:
-    allowed = ["yes", "no"] + (["na"] if task.round.allow_na else [])
-    questions = set() if task.checklist is None else {question.pk for question in task.checklist.questions.all()}
-    answers: dict[int, str] = {}
-    for name in data:
-        if not name.startswith("answer-"):
-            continue
-        question, value = _read_whole(name.removeprefix("answer-")), str(data[name])
-        if question not in questions:
-            problems.append("An answer belongs to a question that is not on this checklist: reload the page.")
-        elif value not in allowed:
-            problems.append(f"An answer must be one of: {', '.join(allowed)}.")
-        else:
-            answers[question] = value
-    return answers
+def _tell(annotation: Annotation, before: Content | None, after: Content | None) -> None:
+    """Tell whoever counts labels; what is said about a task of a training set is none, wherever it is shown."""
+    if annotation.task.key_id is None and not annotation.task.round.is_training:
+        labels_changed.send(
+            sender=Annotation, task=annotation.task, annotator=annotation.annotator, before=before, after=after
+        )

@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate.models import Checklist, Membership, Project, Response, Role, Round, User
+from annotate import assignment
+from annotate.models import Checklist, Membership, Participation, Project, Response, Role, Round, User
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,29 @@ def counts_of(project: Project) -> dict[str, int]:
 
 def work_for(project: Project, user: User) -> list[Work]:
     """The open rounds of the project, as this annotator sees them."""
-    return [Work(round, **round.progress_of(user)) for round in project.rounds.open()]
+    found = []
+    for round in project.rounds.open().for_labels().select_related("experiment"):
+        if _is_other_arm(round, user):
+            continue
+        submitted = assignment.participation(round, user).submitted
+        found.append(Work(round, submitted, assignment.available(round, user)))
+    return found
+
+
+def worked_in(project: Project, user: User) -> list[Participation]:
+    """The rounds in which this annotator has submitted anything, the newest first; closed ones too."""
+    found = Participation.objects.filter(round__in=project.rounds.for_labels(), annotator=user, submitted__gt=0)
+    return list(found.select_related("round").order_by("-round__created_at", "-round"))
+
+
+def _is_other_arm(round: Round, user: User) -> bool:
+    """Whether the round is an arm of an experiment that this annotator was not drawn into. Before the draw, which comes
+    with the first task, one arm stands for all."""
+    experiment = round.experiment
+    if experiment is None or not experiment.draws_arms:
+        return False
+    placed = experiment.placings.filter(annotator=user).first()
+    return round != (placed.round if placed else experiment.arms.open().order_by("pk").first())
 
 
 def next_step(membership: Membership) -> NextStep:
@@ -99,7 +122,7 @@ def _material_step(project: Project, counts: dict[str, int], curates: bool) -> N
                 _("Generate checklists"),
                 _to("generate", project),
             )
-        if not project.rounds.exists():
+        if not project.rounds.for_labels().exists():
             return NextStep(
                 _("No item has a checklist yet: ask a curator for them, or score without checklists."),
                 _("Create a round"),
@@ -110,7 +133,7 @@ def _material_step(project: Project, counts: dict[str, int], curates: bool) -> N
 
 def _round_step(project: Project, counts: dict[str, int], curates: bool) -> NextStep | None:
     """A round, people for it, a judge beside them."""
-    if not project.rounds.exists():
+    if not project.rounds.for_labels().exists():
         return NextStep(
             _("Create a round: it says what annotators are asked, and how many of them see each response."),
             _("Create a round"),
@@ -119,6 +142,7 @@ def _round_step(project: Project, counts: dict[str, int], curates: bool) -> Next
     drafts = project.rounds.filter(state=Round.State.DRAFT)
     going = (
         project.rounds.open()
+        .for_labels()
         .with_progress()
         .filter(
             seats_submitted__lt=F("seats_total")  # type: ignore[misc]  # both are added by with_progress
@@ -139,19 +163,26 @@ def _round_step(project: Project, counts: dict[str, int], curates: bool) -> Next
                 _to("members", project),
             )
         return NextStep(_("A round is open, but nobody annotates: ask a curator to invite annotators."))
-    started = project.rounds.exclude(state=Round.State.DRAFT)
+    started = project.rounds.for_labels().about_responses().exclude(state=Round.State.DRAFT)
     if started and not project.runs.filter(round__isnull=False).exists():
         return NextStep(
             _("Let a judge label the same responses, to see how far it agrees with the people."),
             _("Start a judge run"),
             f"{_to('run_create', project)}?round={started[0].pk}",
         )
-    if going:
-        name = {"round": going[0].name}
+    if watched := going.about_responses():
+        name = {"round": watched[0].name}
         return NextStep(
             _("Labels are coming in for “%(round)s”: watch how far they agree.") % name,
             _("See the agreement"),
-            _to("agreement", project, going[0].pk),
+            _to("agreement", project, watched[0].pk),
+        )
+    if going:
+        name = {"round": going[0].name}
+        return NextStep(
+            _("People write checklists in “%(round)s”: read what they wrote.") % name,
+            _("Read the labels"),
+            _to("round_labels", project, going[0].pk),
         )
     return None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.dispatch import Signal
 
-# task, annotator, before, after: what this annotator says about the task and is counted, as `labelling.Content` or
+# task, annotator, before, after: what this annotator says about the task and is counted, as `contents.Content` or
 # None, before and after the change. Drafts and surplus submissions change nothing that is counted and send nothing.
 labels_changed = Signal()
 

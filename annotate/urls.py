@@ -1,6 +1,20 @@
 from django.urls import URLPattern, path
 
-from annotate.views import accounts, checklists, dimensions, exports, items, labels, members, projects, rounds
+from annotate.views import (
+    accounts,
+    adjudication,
+    checklists,
+    dimensions,
+    exports,
+    items,
+    labels,
+    members,
+    mine,
+    projects,
+    rounds,
+    supervision,
+    training,
+)
 
 urlpatterns: list[URLPattern] = [
     path("", projects.home, name="home"),
@@ -10,7 +24,9 @@ urlpatterns: list[URLPattern] = [
     path("accounts/password/done/", accounts.password_change_done, name="password_change_done"),
     path("accounts/tokens/", accounts.tokens, name="tokens"),
     path("accounts/tokens/<slug:key>/delete/", accounts.token_delete, name="token_delete"),
+    path("accounts/keys/", accounts.keys, name="keys"),
     path("theme/", accounts.theme, name="theme"),
+    path("language/", accounts.language, name="language"),
     path("invitations/<str:token>/", members.invitation, name="invitation"),
     path("projects/new/", projects.project_create, name="project_create"),
     path("projects/<slug:slug>/", projects.project, name="project"),
@@ -22,6 +38,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/items/import/", items.import_items, name="import_items"),
     path("projects/<slug:slug>/items/import/<int:pk>/", items.import_preview, name="import_preview"),
     path("projects/<slug:slug>/checklists/", checklists.checklists, name="checklists"),
+    path("projects/<slug:slug>/checklists/reported/", supervision.reported, name="reported"),
     path("projects/<slug:slug>/checklists/<int:pk>/", checklists.checklist, name="checklist"),
     path("projects/<slug:slug>/checklists/dimensions/", dimensions.dimensions, name="dimensions"),
     path("projects/<slug:slug>/checklists/dimensions/new/", dimensions.dimension_create, name="dimension_create"),
@@ -30,9 +47,36 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/items/<int:pk>/checklists/new/", checklists.checklist_create, name="checklist_create"),
     path("projects/<slug:slug>/rounds/", rounds.rounds, name="rounds"),
     path("projects/<slug:slug>/rounds/new/", rounds.round_create, name="round_create"),
+    path("projects/<slug:slug>/rounds/preview/", rounds.round_preview, name="round_preview"),
     path("projects/<slug:slug>/rounds/<int:pk>/", rounds.round, name="round"),
+    path("projects/<slug:slug>/rounds/<int:pk>/seats/", supervision.round_seats, name="round_seats"),
+    path("projects/<slug:slug>/rounds/<int:pk>/labels/", supervision.round_labels, name="round_labels"),
+    path(
+        "projects/<slug:slug>/rounds/<int:pk>/people/<int:person>/", supervision.round_annotator, name="round_annotator"
+    ),
+    path(
+        "projects/<slug:slug>/rounds/<int:pk>/people/<int:person>/remove/",
+        supervision.round_remove,
+        name="round_remove",
+    ),
+    path("projects/<slug:slug>/rounds/labels/<int:pk>/", supervision.round_label, name="round_label"),
+    path("projects/<slug:slug>/rounds/experiments/<int:pk>/", supervision.experiment, name="experiment"),
+    path("projects/<slug:slug>/rounds/<int:pk>/training/", training.training_set, name="training_set"),
+    path("projects/<slug:slug>/rounds/<int:pk>/training/<int:position>/", training.training_key, name="training_key"),
+    path(
+        "projects/<slug:slug>/rounds/<int:pk>/training/<int:position>/save/",
+        training.training_key_save,
+        name="training_key_save",
+    ),
+    path("projects/<slug:slug>/rounds/<int:pk>/practice/", training.practice, name="practice"),
     path("projects/<slug:slug>/rounds/<int:pk>/annotate/", labels.annotate, name="annotate"),
     path("projects/<slug:slug>/tasks/<int:pk>/", labels.task, name="task"),
     path("projects/<slug:slug>/tasks/<int:pk>/save/", labels.task_save, name="task_save"),
+    path("projects/<slug:slug>/rounds/<int:pk>/mine/", mine.my_labels, name="my_labels"),
+    path("projects/<slug:slug>/tasks/<int:pk>/revealed/", mine.revealed, name="revealed"),
+    path("projects/<slug:slug>/rounds/<int:pk>/adjudication/", adjudication.disagreements, name="adjudication"),
+    path(
+        "projects/<slug:slug>/rounds/<int:pk>/adjudication/<int:position>/", adjudication.adjudicate, name="adjudicate"
+    ),
     path("projects/<slug:slug>/rounds/<int:pk>/labels.<str:format>", exports.export_labels, name="export_labels"),
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from annotate import assignment, labelling
+from annotate.contents import Content
 from annotate.models import (
     Annotation,
     Checklist,
@@ -77,17 +79,21 @@ def round(project: Project, kind: str = Round.Kind.DIRECT_SCORING, *, opened: bo
 
 
 def submitted(task: Task, annotator: User, score: int, answers: dict[int, str] | None = None) -> Annotation:
-    """A submitted annotation, through the same door as the screen: claim a seat, save, submit."""
-    from annotate import assignment, labelling
-
-    if not assignment.renew(task, annotator):
-        assert assignment.reclaim(task, annotator), "no seat left"
+    """A submitted annotation with a score, and yes to all questions where nothing else is given."""
     given = answers or {}
     if task.checklist and not given:
         given = {question.pk: "yes" for question in task.checklist.questions.all()}
-    content = labelling.Content(score, given, "none" if task.round.uses_checklist else "")
+    return said(task, annotator, Content(score, given, "none" if task.round.uses_checklist else ""))
+
+
+def said(task: Task, annotator: User, content: Content) -> Annotation:
+    """A submitted annotation, through the same door as the screen: claim a seat, save, submit."""
+    if not assignment.renew(task, annotator):
+        assert assignment.reclaim(task, annotator), "no seat left"
     stored = Annotation.objects.get(task=task, annotator=annotator)
-    return labelling.save(task, annotator, content, token=f"t{next(_number)}", version=stored.version, submit=True)
+    return labelling.save(
+        task, annotator, content, token=f"t{next(_number)}", version=stored.version, submit=True, ask=False
+    )
 
 
 def judge(project: Project, base_url: str = "http://127.0.0.1:9/v1", **fields: Any) -> Judge:

@@ -1,9 +1,48 @@
 """People that every test knows: Alice curates, Bob researches, Ann and Abe annotate, Charlie is no member."""
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import pytest
 
 from annotate.models import Project, Role, User
 from tests import build
+
+HERE = Path(__file__).parent
+# Pure numbers, what pages look like and do in a browser, texts of the sources, and what a language model says.
+ANY_DATABASE = (
+    "agreement",
+    "golden",
+    "real_llm",
+    "styleguide",
+    "browser",
+    "judging/test_measure.py",
+    "test_docs.py",
+    "test_translations.py",
+)
+BUT = ("browser/test_main_job.py", "browser/test_live_panel.py")
+# They take minutes, so that they come first: two workers would wait for one of them otherwise.
+LONG = (
+    "browser/test_accessibility.py",
+    "real_llm/test_packaged_model.py",
+    "browser/test_hostile_texts.py",
+    "real_llm/test_token_probabilities.py",
+    "browser",
+    "judging",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _lies_in(item, ANY_DATABASE) and not _lies_in(item, BUT):
+            item.add_marker(pytest.mark.any_database)
+    items.sort(
+        key=lambda item: next((number for number, place in enumerate(LONG) if _lies_in(item, [place])), len(LONG))
+    )
+
+
+def _lies_in(item: pytest.Item, places: Iterable[str]) -> bool:
+    return any(item.path.is_relative_to(HERE / place) for place in places)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from rest_framework import exceptions, pagination, parsers, viewsets
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -30,7 +31,7 @@ class StrictJSONParser(parsers.JSONParser):
         try:
             return super().parse(*args, **kwargs)
         except RecursionError as error:
-            raise exceptions.ParseError("The JSON is nested too deeply.") from error
+            raise exceptions.ParseError(_("The JSON is nested too deeply.")) from error
 
 
 class MemberPermission(BasePermission):

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError as ModelValidationError
+from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-INVALID = "Some values are wrong: see “fields”. Nothing was changed."
+INVALID = _("Some values are wrong: see “fields”. Nothing was changed.")
 
 
 class Conflict(exceptions.APIException):
     """The request is well formed, but the present state does not allow it."""
 
     status_code = status.HTTP_409_CONFLICT
-    default_detail = "The present state does not allow this."
+    default_detail = _("The present state does not allow this.")
     default_code = "conflict"
 
 
@@ -42,7 +43,7 @@ def _explained(data: Any) -> dict[str, Any]:
         return {"detail": " ".join(str(sentence) for sentence in data)}
     fields = dict(data)
     general = [*fields.pop("non_field_errors", []), *_as_list(fields.pop("detail", []))]
-    shape: dict[str, Any] = {"detail": " ".join(str(sentence) for sentence in general) or INVALID}
+    shape: dict[str, Any] = {"detail": " ".join(str(sentence) for sentence in general) or str(INVALID)}
     if fields:
         shape["fields"] = fields
     return shape

@@ -7,6 +7,7 @@ router = SimpleRouter(use_regex_path=False)
 for name, view_set in (
     ("items", views.ItemViewSet),
     ("responses", views.ResponseViewSet),
+    ("experiments", views.ExperimentViewSet),
     ("rounds", views.RoundViewSet),
 ):
     router.register(f"projects/<slug:slug>/{name}", view_set, basename=name.removesuffix("s"))

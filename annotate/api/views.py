@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
@@ -19,8 +20,9 @@ from annotate.access import CURATE
 from annotate.api import serializers
 from annotate.api.base import ApiViewSet, ProjectViewSet
 from annotate.api.errors import Conflict
+from annotate.exporting.labels import LONG_TEXTS, TASK
 from annotate.importing.load import ImportRefused, commit
-from annotate.models import Annotation, Item, Membership, Response, Round
+from annotate.models import Adjudication, Annotation, Experiment, Item, Membership, Response, Round
 
 
 class ProjectListViewSet(mixins.ListModelMixin, ApiViewSet):
@@ -74,7 +76,7 @@ class ItemViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewS
             counts = commit(self.project, "items.jsonl", lines.encode(), self.person)
         except ImportRefused as error:
             return Answer(
-                {"detail": "Nothing was imported: see “errors”.", "errors": list(error.errors)},
+                {"detail": _("Nothing was imported: see “errors”."), "errors": list(error.errors)},
                 status=status.HTTP_400_BAD_REQUEST,
             )
         return Answer(asdict(counts), status=status.HTTP_201_CREATED)
@@ -90,7 +92,40 @@ class ResponseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectV
         return Response.objects.filter(item__project=self.project).select_related("item")
 
 
-class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSet):
+class MadeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSet):
+    """What is made in the project as well as read; the serializer is told the project."""
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        context = dict(super().get_serializer_context())
+        if hasattr(self, "membership"):
+            context["project"] = self.project
+        return context
+
+    def _make(self, request: Request, **fields: Any) -> Answer:
+        serializer = self.get_serializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        made = serializer.save(project=self.project, **fields)
+        return Answer(self._shown(made.pk), status=status.HTTP_201_CREATED)
+
+    def _shown(self, pk: int) -> Any:
+        return self.get_serializer(self.rows().get(pk=pk)).data
+
+
+class ExperimentViewSet(MadeViewSet):
+    """Experiments; their arms are the rounds that name them."""
+
+    queryset = Experiment.objects.all()
+    serializer_class = serializers.ExperimentSerializer
+
+    def rows(self) -> QuerySet[Experiment]:
+        return self.project.experiments.prefetch_related("arms")
+
+    def create(self, request: Request, slug: str) -> Answer:
+        """Make an experiment. Rounds become its arms by naming it when they are made."""
+        return self._make(request)
+
+
+class RoundViewSet(MadeViewSet):
     """Rounds of human work: made as drafts, opened, closed."""
 
     queryset = Round.objects.all()
@@ -99,18 +134,9 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectView
     def rows(self) -> QuerySet[Round]:
         return Round.objects.filter(project=self.project).with_progress()
 
-    def get_serializer_context(self) -> dict[str, Any]:
-        context = dict(super().get_serializer_context())
-        if hasattr(self, "membership"):
-            context["project"] = self.project
-        return context
-
     def create(self, request: Request, slug: str) -> Answer:
         """Make a round, in draft. What is not given has the project's value, or the default."""
-        serializer = self.get_serializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        made = serializer.save(project=self.project, created_by=self.person)
-        return Answer(self._shown(made.pk), status=status.HTTP_201_CREATED)
+        return self._make(request, created_by=self.person)
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])
@@ -135,14 +161,29 @@ class RoundViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectView
     @extend_schema(responses=serializers.LabelSerializer(many=True))
     @action(detail=True, serializer_class=serializers.LabelSerializer)
     def labels(self, request: Request, slug: str, pk: int) -> Answer:
-        """What was submitted in the round. Surplus labels, which came after the seat was lost, say so."""
+        """What was submitted in the round. Surplus labels, which came after the seat was lost, and withdrawn ones say
+        so; what a training set expects is not among them."""
         found = (
-            Annotation.objects.filter(task__round=self.get_object(), state=Annotation.State.SUBMITTED)
-            .select_related("task__item", "task__response", "annotator")
-            .prefetch_related("answers__question")
+            Annotation.objects.handed_in(self.get_object())
+            .select_related(*TASK, "annotator", "assignment")
+            .defer(*LONG_TEXTS)
+            .prefetch_related("answers__question", "revisions")
         )
+        return self._page_of(found)
+
+    @extend_schema(responses=serializers.AdjudicationSerializer(many=True))
+    @action(detail=True, serializer_class=serializers.AdjudicationSerializer)
+    def adjudications(self, request: Request, slug: str, pk: int) -> Answer:
+        """What adjudicators decided where people disagree. The newest decision on a task counts."""
+        later = Adjudication.objects.filter(task=OuterRef("task"), pk__gt=OuterRef("pk"))
+        found = (
+            Adjudication.objects.filter(task__round=self.get_object())
+            .select_related(*TASK, "adjudicator")
+            .defer(*LONG_TEXTS)
+            .annotate(counts=~Exists(later))
+        )
+        return self._page_of(found)
+
+    def _page_of(self, found: QuerySet[Any]) -> Answer:
         page = self.paginate_queryset(found)
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
-
-    def _shown(self, pk: int) -> Any:
-        return self.get_serializer(self.rows().get(pk=pk)).data

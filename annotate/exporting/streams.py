@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 
 def download(rows: Iterable[Row], columns: Sequence[str], format: str, name: str) -> StreamingHttpResponse:
-    """An attachment `name.format`. Rows hold texts, numbers, booleans and None under the names of `columns`.
+    """An attachment `name.format`. Rows hold values of JSON under the names of `columns`.
 
     Raises Http404 for a format that is neither "jsonl" nor "csv".
     """
@@ -53,11 +53,14 @@ def csv_lines(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[str]:
 
 
 def safe_cell(value: Any) -> Any:
-    """The value of a CSV cell. A text that a spreadsheet would run as a formula gets a leading apostrophe."""
+    """The value of a CSV cell. A text that a spreadsheet would run as a formula gets a leading apostrophe; lists and
+    objects are written as JSON."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
     if isinstance(value, str) and FORMULA.match(value) and not NUMBER.fullmatch(value):
         return f"'{value}"
     return value

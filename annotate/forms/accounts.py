@@ -3,7 +3,14 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm, UsernameField
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.forms import (
+    AuthenticationForm,
+    BaseUserCreationForm,
+    PasswordChangeForm,
+    SetPasswordMixin,
+    UsernameField,
+)
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
@@ -32,7 +39,22 @@ class LoginForm(AuthenticationForm):
         return cleaned
 
 
-class SignUpForm(BaseUserCreationForm[User]):
+class FirstPasswordMixin(SetPasswordMixin):  # type: ignore[type-arg]  # not generic at run time
+    """What is wrong with a password stands under the field where it was thought up, not under its repetition."""
+
+    def validate_password_for_user(
+        self,
+        user: AbstractBaseUser,
+        password_field_name: str = "password2",  # noqa: S107 - the name of a field
+    ) -> None:
+        super().validate_password_for_user(user, password_field_name.replace("2", "1"))
+
+
+class NewPasswordForm(FirstPasswordMixin, PasswordChangeForm):
+    """A new password for somebody who knows the old one."""
+
+
+class SignUpForm(FirstPasswordMixin, BaseUserCreationForm[User]):
     """A new account, for somebody who holds an invitation."""
 
     first_name = forms.CharField(

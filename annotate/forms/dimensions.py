@@ -38,7 +38,7 @@ class DimensionForm(forms.ModelForm[Dimension]):
     class Meta:
         model = Dimension
         fields = ("name", "definition", "scale_low", "scale_high", "scale_anchors")
-        labels = {"definition": gettext_lazy("What it means")}
+        labels = {"name": gettext_lazy("Name"), "definition": gettext_lazy("What it means")}
         help_texts = {
             "name": gettext_lazy("One quality of a response, such as “Coherence”."),
             "definition": gettext_lazy(
@@ -70,6 +70,7 @@ class DimensionQuestionsForm(QuestionsForm):
     """The questions of a dimension's checklist in lines: “## Logical flow”, then the questions of that part."""
 
     questions = forms.CharField(
+        label=gettext_lazy("Questions"),
         widget=forms.Textarea(attrs={"rows": 14}),
         help_text=gettext_lazy(
             "A line “## Logical flow” begins a sub-dimension; below it, one question a line. "

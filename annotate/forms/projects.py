@@ -63,6 +63,7 @@ class ProjectForm(forms.ModelForm[Project]):
     class Meta:
         model = Project
         fields = ("name", "description", "guidelines", "scale_low", "scale_high", "scale_anchors")
+        labels = {"name": _("Name"), "description": _("Description"), "guidelines": _("Guidelines")}
         help_texts = {
             "description": _("What is measured here and why, for the members."),
             "guidelines": _("What every annotator should know before labelling. Markdown is understood."),

@@ -1,67 +1,346 @@
+"""What a researcher writes about a round. Fields that do not apply to the chosen kind or purpose are hidden by the
+page's script, and ignored here: they keep what they had."""
+
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from annotate.models import Checklist, Item, Project, Round
+from annotate.kinds import SHAPES, Kind
+from annotate.models import Checklist, Experiment, Item, Project, Response, Round
+
+LONGEST_ANCHOR = 200
+MOST_SCORES = Round.LONGEST
+
+# What a field needs of the round: a part of its kind, its unit, its purpose, or that it can have expected answers.
+KEYED, LABELS = "keyed", str(Round.Purpose.LABELS)
+NEEDS: dict[str, tuple[str, ...]] = {
+    "scale_low": ("score",),
+    "scale_high": ("score",),
+    "baseline": ("pair",),
+    "checklist_policy": ("questions",),
+    "allow_na": ("questions",),
+    "allow_unsure": ("questions",),
+    "purpose": (KEYED,),
+    "overlap": (LABELS,),
+    "reveal": (LABELS,),
+    "qualification": (LABELS, KEYED),
+    "pass_mark": (LABELS, KEYED),
+    "attempts": (LABELS, KEYED),
+    "gold": (LABELS, KEYED),
+    "gold_percent": (LABELS, KEYED),
+    "experiment": (LABELS,),
+    "arm": (LABELS,),
+    "new_experiment": (LABELS,),
+    "experiment_seed": (LABELS,),
+    "draws_arms": (LABELS,),
+    "same_unit_again": (LABELS,),
+}
+# Reasons to ask for a comment, and the part that can give them.
+REASONS = {
+    Round.CommentFor.NO: "questions",
+    Round.CommentFor.NA: "questions",
+    Round.CommentFor.UNSURE: "questions",
+    Round.CommentFor.LOWEST: "score",
+    Round.CommentFor.HIGHEST: "score",
+    Round.CommentFor.TIE: "preference",
+}
+# Fields that say more about another one: shown once that one says something.
+WITH = {
+    "pass_mark": "qualification",
+    "attempts": "qualification",
+    "gold_percent": "gold",
+    "experiment_seed": "new_experiment",
+    "draws_arms": "new_experiment",
+    "same_unit_again": "new_experiment",
+}
+
+Title = str | Promise
+GROUPS: dict[str, tuple[Title, Title, tuple[str, ...]]] = {
+    "work": (gettext_lazy("The work"), "", ("name", "kind", "purpose")),
+    "units": (
+        gettext_lazy("What is labelled"),
+        "",
+        ("category", "language", "baseline", "sample_size", "seed", "checklist_policy", "overlap", "order"),
+    ),
+    "scale": (gettext_lazy("Scale"), gettext_lazy("Whole numbers, both ends included."), ("scale_low", "scale_high")),
+    "screen": (
+        gettext_lazy("What annotators see and say"),
+        "",
+        ("guidelines", "show_reference", "allow_na", "allow_unsure", "comment_for", "lease_minutes", "reveal"),
+    ),
+    "training": (
+        gettext_lazy("Training"),
+        gettext_lazy("From open training sets of the same kind, scale and answers."),
+        ("qualification", "pass_mark", "attempts", "gold", "gold_percent"),
+    ),
+    "experiment": (
+        gettext_lazy("Experiment"),
+        gettext_lazy("Rounds that label the same units in different ways are the arms of an experiment."),
+        ("experiment", "new_experiment", "experiment_seed", "draws_arms", "same_unit_again", "arm"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Fields of the form that belong together."""
+
+    name: str
+    title: Title
+    note: Title
+    fields: list[forms.BoundField]
+
+
+class MarkedRadios(forms.RadioSelect):
+    """Radio buttons that carry what a choice stands for, for the script."""
+
+    marks: Mapping[str, str] = {}
+
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, *args, **kwargs)
+        option["attrs"]["data-gives"] = self.marks.get(str(value), "")
+        return option
+
+
+class ReasonBoxes(forms.CheckboxSelectMultiple):
+    """Checkboxes that carry the part of the round that they need, for the script."""
+
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, *args, **kwargs)
+        option["attrs"]["data-needs"] = REASONS[Round.CommentFor(str(value))]
+        return option
+
+
+class KindRadios(MarkedRadios):
+    marks = {
+        str(kind): " ".join((shape.unit, *shape.parts, *([KEYED] if "writing" not in shape.parts else [])))
+        for kind, shape in SHAPES.items()
+    }
+
+
+class PurposeRadios(MarkedRadios):
+    marks = {str(purpose): str(purpose) for purpose in Round.Purpose}
+
+
+def new_round(project: Project) -> Round:
+    """A draft that is not saved, with what the project suggests."""
+    checklists = Checklist.objects.approved().filter(item__project=project).exists()
+    return Round(
+        project=project,
+        kind=Kind.CHECK_THEN_SCORE if checklists else Kind.DIRECT_SCORING,
+        guidelines=project.guidelines,
+        scale_low=project.scale_low,
+        scale_high=project.scale_high,
+        scale_anchors=project.scale_anchors,
+    )
 
 
 class RoundForm(forms.ModelForm[Round]):
-    """A round in draft. The scale is the project's at the time the round is made."""
+    """A round in draft. A new one starts from the project's scale and guidelines."""
+
+    comment_for = forms.MultipleChoiceField(
+        label=gettext_lazy("Ask for a comment when"),
+        choices=Round.CommentFor.choices,
+        required=False,
+        widget=ReasonBoxes,
+    )
+    new_experiment = forms.CharField(label=gettext_lazy("or make a new experiment"), max_length=120, required=False)
+    experiment_seed = forms.IntegerField(
+        label=gettext_lazy("Seed of the draw"), min_value=0, max_value=2**31 - 1, initial=42, required=False
+    )
+    draws_arms = forms.BooleanField(
+        label=gettext_lazy("Draw each annotator's arm at random"), initial=True, required=False
+    )
+    same_unit_again = forms.BooleanField(
+        label=gettext_lazy("An annotator may see the same unit in more than one arm"), required=False
+    )
 
     class Meta:
         model = Round
         fields = [
-            "name",
-            "kind",
-            "overlap",
-            "category",
-            "language",
-            "sample_size",
-            "checklist_policy",
-            "guidelines",
-            "arm",
-            "lease_minutes",
-            "allow_na",
-            "seed",
+            *(name for _title, _note, names in GROUPS.values() for name in names if hasattr(Round, name)),
         ]
-        widgets = {"guidelines": forms.Textarea(attrs={"rows": 8}), "kind": forms.RadioSelect}
+        widgets = {
+            "guidelines": forms.Textarea(attrs={"rows": 8}),
+            "kind": KindRadios,
+            "purpose": PurposeRadios,
+            "order": forms.RadioSelect,
+            "reveal": forms.RadioSelect,
+        }
         help_texts = {
-            "name": "Annotators see it.",
-            "overlap": "How many people label each response; never more than this are counted.",
-            "sample_size": "Leave empty for all. Which ones are drawn follows from the seed.",
-            "guidelines": "Markdown. Annotators can open it on every task.",
-            "lease_minutes": "Every save holds the task for this long again; then it goes to the next person.",
-            "seed": "Decides the sample and the order of the tasks.",
+            "name": gettext_lazy("Annotators see it."),
+            "purpose": gettext_lazy("A training set qualifies people for other rounds, or is mixed into them."),
+            "sample_size": gettext_lazy("Leave empty for all. Which ones are drawn follows from the seed."),
+            "seed": gettext_lazy("Decides the sample, the order of the tasks, and the sides of pairs."),
+            "overlap": gettext_lazy("How many people label each task; never more than this are counted."),
+            "guidelines": gettext_lazy("Markdown. Annotators can open it on every task."),
+            "lease_minutes": gettext_lazy("Every save holds it for this long again; then it goes to the next person."),
+            "reveal": gettext_lazy("When annotators see the systems' names and what others said about their tasks."),
+            "pass_mark": gettext_lazy("The share of the expected answers that must be met."),
+            "attempts": gettext_lazy("How often an annotator may try."),
+            "gold_percent": gettext_lazy("About this share of an annotator's tasks are gold units."),
+            "arm": gettext_lazy("What is different here, such as “with checklist”. It stands in the exports."),
         }
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Any = None, *, project: Project, instance: Round | None = None) -> None:
+        super().__init__(data, instance=instance or new_round(project))
         self.project = project
         items = Item.objects.filter(project=project)
-        self._choose("category", "All categories", items.exclude(category="").values_list("category", flat=True))
-        self._choose("language", "All languages", items.exclude(language="").values_list("language", flat=True))
+        self._choose("category", _("All categories"), items.exclude(category="").values_list("category", flat=True))
+        self._choose("language", _("All languages"), items.exclude(language="").values_list("language", flat=True))
+        systems = Response.objects.filter(item__project=project).values_list("system", flat=True)
+        self._choose("baseline", _("Every pair of responses"), systems)
         policies = Checklist.objects.approved().filter(item__project=project).values_list("policy", flat=True)
-        self._choose("checklist_policy", "Anybody: the newest approved one", policies)
-        self.fields["kind"].widget.choices = [
-            (Round.Kind.CHECK_THEN_SCORE, "Check, then score: every question of the checklist, then a score"),
-            (Round.Kind.DIRECT_SCORING, "Direct scoring: a score alone"),
-        ]
+        self._choose("checklist_policy", _("Anybody: the newest approved one"), policies)
+        kinds = [(kind.value, f"{kind.label}: {SHAPES[kind].about}") for kind in Kind]
+        self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+        for name in ("qualification", "gold"):
+            training = project.rounds.open().filter(purpose=Round.Purpose.TRAINING)
+            self._offer(name, training, _("None"))
+        self._offer("experiment", project.experiments.all(), _("None"))
         self.fields["overlap"].widget.attrs |= {"min": 1, "max": Round.MOST_OVERLAP}
-        if self.instance.pk is None:
-            self.instance.project = project
-            self.instance.scale_low = project.scale_low
-            self.instance.scale_high = project.scale_high
-            self.instance.scale_anchors = project.scale_anchors
-            self.initial.setdefault("guidelines", project.guidelines)
+        for name, needed in NEEDS.items():
+            self.fields[name].widget.attrs["data-needs"] = " ".join(needed)
+        for name, other in WITH.items():
+            self.fields[name].widget.attrs["data-with"] = other
+        self._add_anchors()
 
-    def _choose(self, name: str, everything: str, values: Any) -> None:
+    def _choose(self, name: str, everything: str, values: Iterable[str]) -> None:
+        chosen = [("", everything), *((value, value) for value in sorted(set(values)))]
+        self.fields[name].widget = forms.Select(choices=chosen)
+
+    def _offer(self, name: str, found: Any, nothing: str) -> None:
         field = self.fields[name]
-        field.widget = forms.Select(choices=[("", everything), *((value, value) for value in sorted(set(values)))])
+        field.queryset = found  # type: ignore[attr-defined]
+        field.empty_label = nothing  # type: ignore[attr-defined]
+
+    # -- the scale, a row for every score --
+
+    def _rows(self) -> list[int]:
+        """The scores that the form has rows for: those sent where they are a scale, else those of the round."""
+        low, high = (self._sent_score(name) for name in ("scale_low", "scale_high"))
+        if low is not None and high is not None and low < high < low + MOST_SCORES:
+            return list(range(low, high + 1))
+        return self.instance.scores
+
+    def _sent_score(self, name: str) -> int | None:
+        try:
+            return int(self.data.get(self.add_prefix(name), ""))
+        except ValueError:
+            return None
+
+    def _add_anchors(self) -> None:
+        anchors = self.instance.scale_anchors
+        self.scores = self._rows()  # noted now, because validation writes into the instance
+        for score in self.scores:
+            self.fields[f"anchor_{score}"] = forms.CharField(
+                label=str(score),
+                max_length=LONGEST_ANCHOR,
+                required=False,
+                initial=anchors.get(str(score), ""),
+                widget=forms.TextInput(attrs={"data-needs": "score"}),
+            )
+
+    @property
+    def anchors(self) -> list[forms.BoundField]:
+        return [self[f"anchor_{score}"] for score in self.scores]
+
+    @property
+    def other_scale_shown(self) -> bool:
+        """Whether the page that sent this had rows for another scale."""
+        rows = {name for name in self.data if name.startswith("anchor_")}
+        return rows != {f"anchor_{score}" for score in self.scores}
+
+    @property
+    def groups(self) -> list[Group]:
+        return [
+            Group(name, title, note, [self[field] for field in fields])
+            for name, (title, note, fields) in GROUPS.items()
+        ]
+
+    @property
+    def shows_screen(self) -> bool:
+        """Whether kind and scale are good enough for a preview."""
+        round = self.instance
+        return "kind" not in self.errors and 2 <= len(round.scores) <= MOST_SCORES
+
+    @property
+    def faults(self) -> list[tuple[str, str]]:
+        """What is wrong so far, with the label of the field; a name may come last."""
+        return [
+            (str(self.fields[name].label) if name in self.fields else "", " ".join(str(each) for each in each_of))
+            for name, each_of in self.errors.items()
+            if name != "name"
+        ]
+
+    # -- reading --
+
+    def _given(self) -> set[str]:
+        """What the kind and purpose that were sent stand for."""
+        kind, purpose = self.data.get(self.add_prefix("kind"), ""), self.data.get(self.add_prefix("purpose"), LABELS)
+        given = set(KindRadios.marks.get(kind, "").split())
+        return given | {purpose if KEYED in given else LABELS}
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
         if Round.objects.filter(project=self.project, name=name).exclude(pk=self.instance.pk).exists():
-            raise forms.ValidationError("Another round of this project has this name: choose a new one.")
+            raise ValidationError(_("Another round of this project has this name: choose a new one."))
         return name
+
+    def clean_new_experiment(self) -> str:
+        name = str(self.cleaned_data["new_experiment"]).strip()
+        if name and self.project.experiments.filter(name=name).exists():
+            raise ValidationError(_("There is an experiment of this name: choose it above, or write another name."))
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        given = self._given()
+        for name, needed in NEEDS.items():
+            if not set(needed) <= given:
+                self._ignore(name)
+        if "score" not in given:
+            for bound in self.anchors:
+                self._ignore(bound.name)
+        for name, other in WITH.items():
+            if not (self.cleaned_data.get(other) or other in self.errors):
+                self._ignore(name)
+        chosen = self.cleaned_data.get("comment_for", [])
+        self.cleaned_data["comment_for"] = [reason for reason in chosen if REASONS[Round.CommentFor(reason)] in given]
+        if self.cleaned_data.get("experiment") and self.cleaned_data.get("new_experiment"):
+            self.add_error("new_experiment", _("Choose an experiment or name a new one, not both."))
+        return self.cleaned_data
+
+    def _ignore(self, name: str) -> None:
+        """Take what a new round has, whatever was sent."""
+        self.errors.pop(name, None)
+        usual = new_round(self.project)
+        self.cleaned_data[name] = getattr(usual, name) if hasattr(usual, name) else self.fields[name].initial
+
+    def _post_clean(self) -> None:
+        wrong = {"scale_low", "scale_high"} & set(self.errors)
+        texts = {score: str(self.cleaned_data.get(f"anchor_{score}") or "").strip() for score in self.scores}
+        self.instance.scale_anchors = {str(score): text for score, text in texts.items() if text and not wrong}
+        super()._post_clean()  # type: ignore[misc]  # where Django fills the instance
+
+    @transaction.atomic
+    def save(self, commit: bool = True) -> Round:
+        name = self.cleaned_data["new_experiment"]
+        if name:
+            self.instance.experiment = Experiment.objects.create(
+                project=self.project,
+                name=name,
+                seed=self.cleaned_data["experiment_seed"] or 0,
+                draws_arms=self.cleaned_data["draws_arms"],
+                same_unit_again=self.cleaned_data["same_unit_again"],
+            )
+        return super().save(commit)

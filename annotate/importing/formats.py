@@ -18,6 +18,8 @@ from pathlib import PurePath
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate.importing.problems import Problems
 
@@ -27,7 +29,7 @@ RESPONSE_COLUMNS = ("system", "text")
 QUESTION_COLUMN = re.compile(r"question_[1-9][0-9]?")
 DEEPEST = 50
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-NOT_UTF8 = "this is not UTF-8 text: save the file as UTF-8 and import it again."
+NOT_UTF8 = gettext_lazy("this is not UTF-8 text: save the file as UTF-8 and import it again.")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -48,16 +50,19 @@ def read(filename: str, content: bytes, problems: Problems) -> list[RawRow]:
     """The rows of a .jsonl or .csv file; what cannot be read goes to `problems`."""
     kind = SUFFIXES.get(PurePath(filename).suffix.lower())
     if kind is None:
-        problems.add(0, "The name of the file must end in .jsonl or .csv.")
+        problems.add(0, _("The name of the file must end in .jsonl or .csv."))
         return []
     if len(content) > settings.IMPORT_MAX_BYTES:
-        megabytes = settings.IMPORT_MAX_BYTES // 2**20
-        problems.add(0, f"The file has {len(content) / 2**20:.1f} MB: split it into files of at most {megabytes} MB.")
+        problems.add(
+            0,
+            _("The file has %(megabytes).1f MB: split it into files of at most %(most)d MB.")
+            % {"megabytes": len(content) / 2**20, "most": settings.IMPORT_MAX_BYTES // 2**20},
+        )
         return []
     content = content.removeprefix(BYTE_ORDER_MARK)
     rows = _read_jsonl(content, problems) if kind == "jsonl" else _read_csv(content, problems)
     if not rows and not problems:
-        problems.add(0, "The file has no items: write at least one row, as in docs/import-format.md.")
+        problems.add(0, _("The file has no items: write at least one row, as in docs/import-format.md."))
     return rows
 
 
@@ -89,21 +94,23 @@ def _parse_line(line: bytes) -> dict[str, Any]:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        raise _JsonError(NOT_UTF8) from error
+        raise _JsonError(str(NOT_UTF8)) from error
     try:
         values = json.loads(
             text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant, parse_float=_finite
         )
     except json.JSONDecodeError as error:
-        raise _JsonError(f"this is not JSON ({error.msg} at character {error.pos + 1}).") from error
+        raise _JsonError(
+            _("this is not JSON (%(what)s at character %(place)d).") % {"what": error.msg, "place": error.pos + 1}
+        ) from error
     except _JsonError:
         raise
     except RecursionError as error:
-        raise _JsonError(f"the values are nested more than {DEEPEST} levels deep.") from error
+        raise _JsonError(_too_deep()) from error
     except ValueError as error:  # Python refuses to read numbers of thousands of digits
-        raise _JsonError("a number has too many digits.") from error
+        raise _JsonError(_("a number has too many digits.")) from error
     if not isinstance(values, dict):
-        raise _JsonError("every line must be a JSON object in braces, one item a line.")
+        raise _JsonError(_("every line must be a JSON object in braces, one item a line."))
     found = _bad_part(values)
     if found:
         raise _JsonError(found)
@@ -114,19 +121,21 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise _JsonError(f"the key {quoted(key)} occurs twice in one object: keep one.")
+            raise _JsonError(_("the key %(key)s occurs twice in one object: keep one.") % {"key": quoted(key)})
         values[key] = value
     return values
 
 
 def _refuse_constant(name: str) -> Any:
-    raise _JsonError(f"{name} is not a number that can be stored: write null, a number or a text.")
+    raise _JsonError(
+        _("%(value)s is not a number that can be stored: write null, a number or a text.") % {"value": name}
+    )
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise _JsonError(f"{text[:20]} is too large to be stored: write a smaller number.")
+        raise _JsonError(_("%(value)s is too large to be stored: write a smaller number.") % {"value": text[:20]})
     return number
 
 
@@ -136,7 +145,7 @@ def _bad_part(values: dict[str, Any]) -> str:
     while waiting:
         value, depth = waiting.pop()
         if depth > DEEPEST:
-            return f"the values are nested more than {DEEPEST} levels deep."
+            return _too_deep()
         if isinstance(value, str):
             found = _bad_text(value)
             if found:
@@ -150,9 +159,10 @@ def _bad_part(values: dict[str, Any]) -> str:
 
 def _bad_text(text: str) -> str:
     if "\0" in text:
-        return f"the text {quoted(text.replace(chr(0), '�'))} contains a NUL character: remove it."
+        shown = quoted(text.replace(chr(0), "�"))
+        return _("the text %(text)s contains a NUL character: remove it.") % {"text": shown}
     if SURROGATE.search(text):
-        return "a text contains half of a character (a lone surrogate): write the whole character."
+        return _("a text contains half of a character (a lone surrogate): write the whole character.")
     return ""
 
 
@@ -172,7 +182,11 @@ def _read_csv(content: bytes, problems: Problems) -> list[RawRow]:
             problems.add(number, _too_many_rows())
             break
         if len(cells) != len(columns):
-            problems.add(number, f"there are {len(cells)} cells, but the header has {len(columns)} columns.")
+            problems.add(
+                number,
+                _("there are %(cells)d cells, but the header has %(columns)d columns.")
+                % {"cells": len(cells), "columns": len(columns)},
+            )
             continue
         row = _row_of(number, dict(zip(columns, cells, strict=True)))
         first = by_id.get(row.values["external_id"].strip())
@@ -199,33 +213,34 @@ def _records(content: bytes, problems: Problems) -> Iterator[tuple[int, list[str
         except StopIteration:
             return
         except csv.Error:
-            problems.add(number, 'the quotes do not match: put cells in "..." and write a quote inside them twice.')
+            sentence = _('the quotes do not match: put cells in "..." and write a quote inside them twice.')
+            problems.add(number, sentence)
             return
         if not any(cells):
             continue
         if any(SURROGATE.search(cell) for cell in cells):
-            problems.add(number, NOT_UTF8)
+            problems.add(number, str(NOT_UTF8))
         elif any("\0" in cell for cell in cells):
-            problems.add(number, "a cell contains a NUL character: remove it.")
+            problems.add(number, _("a cell contains a NUL character: remove it."))
         else:
             yield number, cells
 
 
 def _check_header(columns: list[str], problems: Problems) -> bool:
     if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
-        problems.add(1, "the columns are not separated by commas: save the sheet as comma-separated values.")
+        problems.add(1, _("the columns are not separated by commas: save the sheet as comma-separated values."))
         return False
     known = (*ITEM_COLUMNS, *RESPONSE_COLUMNS, "question_1")
     unknown = [column for column in columns if column not in known and not QUESTION_COLUMN.fullmatch(column)]
     meant = {nearest(column, known) for column in unknown}
-    sentences = [f"there is no column {quoted(column)}{suggestion(column, known)}" for column in unknown]
+    sentences = [_unknown_column(column, known) for column in unknown]
     for column in sorted({column for column in columns if columns.count(column) > 1}):
-        sentences.append(f"the column {quoted(column)} occurs twice: keep one.")
+        sentences.append(_("the column %(name)s occurs twice: keep one.") % {"name": quoted(column)})
     for column in ("external_id", "instruction"):
         if column not in columns and column not in meant:
-            sentences.append(f"the column {quoted(column)} is missing.")
+            sentences.append(_("the column %(name)s is missing.") % {"name": quoted(column)})
     if ("system" in columns) != ("text" in columns):
-        sentences.append('the columns "system" and "text" belong together: give both or none.')
+        sentences.append(_('the columns "system" and "text" belong together: give both or none.'))
     for sentence in sentences:
         problems.add(1, sentence)
     return not sentences
@@ -236,7 +251,7 @@ def _row_of(number: int, cells: dict[str, str]) -> RawRow:
     values: dict[str, Any] = {name: cells[name] for name in ("external_id", "instruction")}
     values |= {name: cells[name] for name in ITEM_COLUMNS if cells.get(name, "").strip() and name not in values}
     asked = sorted((int(name.removeprefix("question_")), cells[name]) for name in cells if name.startswith("question_"))
-    questions = [text for _, text in asked if text.strip()]
+    questions = [text for _number, text in asked if text.strip()]
     if questions:
         values["checklist"] = {"questions": questions}
     response = {name: cells.get(name, "") for name in RESPONSE_COLUMNS}
@@ -249,11 +264,13 @@ def _merge(first: RawRow, row: RawRow, problems: Problems) -> None:
     """Add the response of `row` to the item of `first`, where both say the same about the item."""
     for name in (*ITEM_COLUMNS[1:], "checklist"):
         if row.values.get(name) != first.values.get(name):
-            what = "questions differ" if name == "checklist" else f"{name} differs"
-            problems.add(row.number, f"the {what} from row {first.number}, which has the same external_id.")
+            problems.add(row.number, _differs(name, first.number))
             return
     if not row.response_rows:
-        problems.add(row.number, f"row {first.number} has this external_id already, and here is no response.")
+        problems.add(
+            row.number,
+            _("row %(first)d has this external_id already, and this row adds no response.") % {"first": first.number},
+        )
         return
     first.values["responses"].extend(row.values["responses"])
     first.response_rows.extend(row.response_rows)
@@ -273,11 +290,27 @@ def nearest(name: str, known: tuple[str, ...]) -> str:
     return next(iter(difflib.get_close_matches(name.strip().lower(), known, n=1)), "")
 
 
-def suggestion(name: str, known: tuple[str, ...]) -> str:
-    """The end of a sentence about an unknown name: the known one that was probably meant, or all of them."""
+def _unknown_column(name: str, known: tuple[str, ...]) -> str:
+    """With the known column that was probably meant, or all of them."""
     near = nearest(name, known)
-    return f": did you mean {quoted(near)}?" if near else f": use {', '.join(known)}."
+    if near:
+        return _("there is no column %(name)s: did you mean %(near)s?") % {"name": quoted(name), "near": quoted(near)}
+    return _("there is no column %(name)s: use %(known)s.") % {"name": quoted(name), "known": ", ".join(known)}
+
+
+def _differs(column: str, first: int) -> str:
+    if column == "checklist":
+        return _("the questions differ from row %(first)d, which has the same external_id.") % {"first": first}
+    return _("the %(column)s differs from row %(first)d, which has the same external_id.") % {
+        "column": column,
+        "first": first,
+    }
+
+
+def _too_deep() -> str:
+    return _("the values are nested more than %(most)d levels deep.") % {"most": DEEPEST}
 
 
 def _too_many_rows() -> str:
-    return f"the file has more than {settings.IMPORT_MAX_ROWS:,} rows: split it into several files."
+    most = {"most": f"{settings.IMPORT_MAX_ROWS:,}"}
+    return _("the file has more than %(most)s rows: split it into several files.") % most

@@ -8,6 +8,8 @@ from itertools import islice
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotate.importing.formats import quoted, read
 from annotate.importing.problems import Problems
@@ -38,10 +40,17 @@ class Counts:
         )
 
     def __str__(self) -> str:
-        parts = [_counted(self.items, "item"), _counted(self.responses, "response")]
+        counts = {
+            "items": ngettext("%(n)s item", "%(n)s items", self.items) % {"n": f"{self.items:,}"},
+            "responses": ngettext("%(n)s response", "%(n)s responses", self.responses) % {"n": f"{self.responses:,}"},
+            "checklists": ngettext(
+                "%(n)s checklist (%(approved)s approved)", "%(n)s checklists (%(approved)s approved)", self.checklists
+            )
+            % {"n": f"{self.checklists:,}", "approved": f"{self.approved:,}"},
+        }
         if self.checklists:
-            parts.append(f"{_counted(self.checklists, 'checklist')} ({self.approved:,} approved)")
-        return f"{', '.join(parts[:-1])} and {parts[-1]}"
+            return _("%(items)s, %(responses)s and %(checklists)s") % counts
+        return _("%(items)s and %(responses)s") % counts
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,7 @@ def commit(project: Project, filename: str, content: bytes, user: User | None = 
             for batch in _batches(rows):
                 _store(project, batch, user)
     except IntegrityError as error:  # an item with one of these ids came in by another door at this moment
-        raise ImportRefused(["The project changed meanwhile, so nothing was imported: try again."]) from error
+        raise ImportRefused([_("The project changed meanwhile, so nothing was imported: try again.")]) from error
     return Counts.of(rows)
 
 
@@ -99,7 +108,8 @@ def _read(project: Project, filename: str, content: bytes) -> tuple[list[ItemRow
             if row.external_id in taken:
                 problems.add(
                     row.row,
-                    f"the external_id {quoted(row.external_id)} is in the project already: remove the row.",
+                    _("the external_id %(id)s is in the project already: remove the row.")
+                    % {"id": quoted(row.external_id)},
                 )
     return rows, problems
 
@@ -144,7 +154,7 @@ def _store(project: Project, rows: Sequence[ItemRow], user: User | None) -> None
     Question.objects.bulk_create(
         (
             Question(checklist=checklist, position=position, text=text)
-            for checklist, (_, row) in zip(checklists, written, strict=True)
+            for checklist, (_item, row) in zip(checklists, written, strict=True)
             for position, text in enumerate(row.questions, start=1)
         ),
         batch_size=BATCH,
@@ -156,7 +166,3 @@ def _batches(rows: Sequence[ItemRow]) -> Iterator[list[ItemRow]]:
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH)):
         yield batch
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 
 class Problems:
     """The first `MOST` problems of a file. A file with any problem is not imported at all."""
@@ -29,7 +31,10 @@ class Problems:
     def sentences(self) -> list[str]:
         """In row order, ready to be shown."""
         ordered = sorted(self._found, key=lambda problem: problem[0])
-        told = [f"Row {row}: {sentence}" if row else sentence for row, sentence in ordered]
+        told = [
+            _("Row %(row)d: %(sentence)s") % {"row": row, "sentence": sentence} if row else sentence
+            for row, sentence in ordered
+        ]
         if self._more:
-            told.append(f"There are more: only the first {self.MOST} are listed.")
+            told.append(_("There are more: only the first %(most)d are listed.") % {"most": self.MOST})
         return told

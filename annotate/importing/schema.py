@@ -10,8 +10,10 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db.models import Model
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from annotate.importing.formats import RawRow, nearest, quoted, suggestion
+from annotate.importing.formats import RawRow, nearest, quoted
 from annotate.importing.problems import Problems
 from annotate.models import Checklist, Item, Response
 from annotate.models.checklist import clean_questions
@@ -40,7 +42,13 @@ ITEM_KEYS = (
     "responses",
     "checklist",
 )
-TYPE_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+TYPE_NAMES = {
+    dict: gettext_lazy("an object"),
+    list: gettext_lazy("a list"),
+    str: gettext_lazy("a text"),
+    bool: gettext_lazy("true or false"),
+    type(None): "null",
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,11 @@ def read_items(rows: Sequence[RawRow], problems: Problems) -> list[ItemRow]:
             continue
         if item.external_id in first_row:
             first = first_row[item.external_id]
-            problems.add(row.number, f"the external_id {quoted(item.external_id)} is in row {first} already.")
+            problems.add(
+                row.number,
+                _("the external_id %(id)s is in row %(first)d already.")
+                % {"id": quoted(item.external_id), "first": first},
+            )
         else:
             first_row[item.external_id] = row.number
             items.append(item)
@@ -130,15 +142,15 @@ class _Reader:
         unknown = [key for key in values if key not in known]
         self.meant = {nearest(key, known) for key in unknown}
         for key in unknown:
-            self._note(f"there is no key {quoted(key)}{place}{suggestion(key, known)}", row)
+            self._note(_unknown_key(key, known, place), row)
 
     def _text(self, values: dict[str, Any], key: str, *, required: bool = False) -> str:
         if key not in values:
             if required and key not in self.meant:
-                self._note(f"the key {quoted(key)} is missing.")
+                self._note(_("the key %(name)s is missing.") % {"name": quoted(key)})
             return ""
         try:
-            return _checked_text(values[key], f"the {key}", required=required)
+            return _checked_text(values[key], _("the %(key)s") % {"key": key}, required=required)
         except _ValueError as error:
             self._note(str(error))
             return ""
@@ -147,7 +159,7 @@ class _Reader:
         if key not in values:
             return self._text(values, key, required=required)
         try:
-            return _checked_label(values[key], f"the {key}", longest, required=required)
+            return _checked_label(values[key], _("the %(key)s") % {"key": key}, longest, required=required)
         except _ValueError as error:
             self._note(str(error))
             return ""
@@ -155,24 +167,33 @@ class _Reader:
     def _language(self, values: dict[str, Any]) -> str:
         language = self._label(values, "language", LONGEST_LANGUAGE)
         if language and not LANGUAGE.fullmatch(language):
-            self._note(f'the language {quoted(language)} is not a code such as "en", "ja" or "pt-BR".')
+            self._note(
+                _('the language %(language)s is not a code such as "en", "ja" or "pt-BR".')
+                % {"language": quoted(language)}
+            )
         return language
 
     def _history(self, values: dict[str, Any]) -> list[dict[str, str]]:
         turns = values.get("history", [])
         if not isinstance(turns, list):
-            self._note(f"the history is {_kind(turns)}, not a list of turns.")
+            self._note(_("the history is %(kind)s, not a list of turns.") % {"kind": _kind(turns)})
             return []
         read = []
         for number, turn in enumerate(turns, start=1):
             if not isinstance(turn, dict) or set(turn) != {"role", "content"}:
-                self._note(f'turn {number} of the history must be an object of just "role" and "content".')
+                self._note(
+                    _('turn %(number)d of the history must be an object of just "role" and "content".')
+                    % {"number": number}
+                )
                 continue
             if turn["role"] not in ROLES:
-                self._note(f'the role of turn {number} of the history must be "user" or "assistant".')
+                self._note(
+                    _('the role of turn %(number)d of the history must be "user" or "assistant".') % {"number": number}
+                )
                 continue
             try:
-                content = _checked_text(turn["content"], f"turn {number} of the history", required=True)
+                what = _("turn %(number)d of the history") % {"number": number}
+                content = _checked_text(turn["content"], what, required=True)
             except _ValueError as error:
                 self._note(str(error))
                 continue
@@ -183,46 +204,48 @@ class _Reader:
         metadata = values.get("metadata", {})
         if isinstance(metadata, dict):
             return metadata
-        self._note(f"the metadata is {_kind(metadata)}, not an object in braces.")
+        self._note(_("the metadata is %(kind)s, not an object in braces.") % {"kind": _kind(metadata)})
         return {}
 
     def _responses(self, values: dict[str, Any]) -> list[ResponseRow]:
         if "responses" not in values and "responses" in self.meant:
             return []
         if "responses" not in values:
-            self._note('the key "responses" is missing: an item without responses has an empty list, [].')
+            self._note(_('the key "responses" is missing: an item without responses has an empty list, [].'))
             return []
         given = values["responses"]
         if not isinstance(given, list):
-            self._note(f"the responses are {_kind(given)}, not a list.")
+            self._note(_("the responses are %(kind)s, not a list.") % {"kind": _kind(given)})
             return []
         first_row: dict[str, int] = {}
         read = []
         for number, (response, row) in enumerate(zip(given, self.row.response_rows, strict=True), start=1):
             if not isinstance(response, dict):
-                self._note(f'response {number} is {_kind(response)}, not an object of "system" and "text".', row)
+                sentence = _('response %(number)d is %(kind)s, not an object of "system" and "text".')
+                self._note(sentence % {"number": number, "kind": _kind(response)}, row)
                 continue
-            self._known(response, ("system", "text"), f" in response {number}", row)
+            self._known(response, ("system", "text"), _(" in response %(number)d") % {"number": number}, row)
             missing = [key for key in ("system", "text") if key not in response]
             for key in missing:
                 if key not in self.meant:
-                    self._note(f"the key {quoted(key)} of response {number} is missing.", row)
+                    sentence = _("the key %(name)s of response %(number)d is missing.")
+                    self._note(sentence % {"name": quoted(key), "number": number}, row)
             if missing:
                 continue
             try:
                 system = _checked_label(
                     response["system"],
-                    f"the system of response {number}",
+                    _("the system of response %(number)d") % {"number": number},
                     LONGEST_SYSTEM,
                     required=True,
                 )
-                text = _checked_text(response["text"], f"the response of {quoted(system)}", required=True)
+                what = _("the response of %(system)s") % {"system": quoted(system)}
+                text = _checked_text(response["text"], what, required=True)
             except _ValueError as error:
                 self._note(str(error), row)
                 continue
             if system in first_row:
-                place = f" in row {first_row[system]}" if first_row[system] != row else ""
-                self._note(f"the system {quoted(system)} has a response to this item already{place}.", row)
+                self._note(_second_response(system, first_row[system], row), row)
                 continue
             first_row[system] = row
             read.append(ResponseRow(system, text))
@@ -233,16 +256,16 @@ class _Reader:
             return None
         given = values["checklist"]
         if not isinstance(given, dict):
-            self._note(f'the checklist is {_kind(given)}, not an object with the key "questions".')
+            self._note(_('the checklist is %(kind)s, not an object with the key "questions".') % {"kind": _kind(given)})
             return None
-        self._known(given, ("questions", "policy", "approved"), " in the checklist")
+        self._known(given, ("questions", "policy", "approved"), _(" in the checklist"))
         questions = self._questions(given)
         policy = given.get("policy", Checklist.HUMAN)
         if not isinstance(policy, str) or not POLICY.fullmatch(policy):
-            self._note('the policy of the checklist must be a name such as "human" or "ticking".')
+            self._note(_('the policy of the checklist must be a name such as "human" or "ticking".'))
         approved = given.get("approved", False)
         if not isinstance(approved, bool):
-            self._note(f'"approved" of the checklist is {_kind(approved)}, not true or false.')
+            self._note(_('"approved" of the checklist is %(kind)s, not true or false.') % {"kind": _kind(approved)})
         return ChecklistRow(questions, policy, approved) if self.right else None
 
     def _questions(self, given: dict[str, Any]) -> list[str]:
@@ -250,37 +273,66 @@ class _Reader:
             return []
         questions = given.get("questions")
         if not isinstance(questions, list):
-            self._note('the checklist needs the key "questions" with a list of texts.')
+            self._note(_('the checklist needs the key "questions" with a list of texts.'))
             return []
         strange = [(n, q) for n, q in enumerate(questions, start=1) if not isinstance(q, str)]
         for number, question in strange:
-            self._note(f"question {number} of the checklist is {_kind(question)}, not a text.")
+            self._note(
+                _("question %(number)d of the checklist is %(kind)s, not a text.")
+                % {"number": number, "kind": _kind(question)}
+            )
         if strange:
             return []
         empty = [number for number, question in enumerate(questions, start=1) if not question.strip()]
         if empty:
-            self._note(f"question {empty[0]} of the checklist is empty: write it or remove it.")
+            self._note(
+                _("question %(number)d of the checklist is empty: write it or remove it.") % {"number": empty[0]}
+            )
             return []
         try:
             return clean_questions(questions)
         except ValidationError as error:
-            sentence = error.messages[0]
-            self._note(f"the checklist is not usable. {sentence}")
+            self._note(_("the checklist is not usable. %(sentence)s") % {"sentence": error.messages[0]})
             return []
 
 
 def _kind(value: Any) -> str:
-    return TYPE_NAMES.get(type(value), "a number")
+    return str(TYPE_NAMES.get(type(value)) or _("a number"))
+
+
+def _unknown_key(name: str, known: tuple[str, ...], place: str) -> str:
+    """With the known key that was probably meant, or all of them; `place` says in what part of the item, or is ""."""
+    near = nearest(name, known)
+    if near:
+        return _("there is no key %(name)s%(place)s: did you mean %(near)s?") % {
+            "name": quoted(name),
+            "place": place,
+            "near": quoted(near),
+        }
+    return _("there is no key %(name)s%(place)s: use %(known)s.") % {
+        "name": quoted(name),
+        "place": place,
+        "known": ", ".join(known),
+    }
+
+
+def _second_response(system: str, first: int, row: int) -> str:
+    if first == row:
+        return _("the system %(system)s has a response to this item already.") % {"system": quoted(system)}
+    return _("the system %(system)s has a response to this item already in row %(first)d.") % {
+        "system": quoted(system),
+        "first": first,
+    }
 
 
 def _checked_text(value: Any, what: str, *, required: bool = False) -> str:
     """The text as it was written; only its emptiness and length are judged."""
     if not isinstance(value, str):
-        raise _ValueError(f"{what} is {_kind(value)}, not a text{_remedy(value, required)}.")
+        raise _ValueError(_not_a_text(value, required) % {"what": what, "kind": _kind(value)})
     if required and not value.strip():
-        raise _ValueError(f"{what} is empty.")
+        raise _ValueError(_("%(what)s is empty.") % {"what": what})
     if len(value) > settings.IMPORT_MAX_TEXT:
-        raise _ValueError(f"{what} has {len(value):,} characters: shorten it to {settings.IMPORT_MAX_TEXT:,}.")
+        raise _ValueError(_too_long(what, len(value), settings.IMPORT_MAX_TEXT))
     return value
 
 
@@ -288,15 +340,25 @@ def _checked_label(value: Any, what: str, longest: int, *, required: bool = Fals
     """A short name on one line, without the white space around it."""
     text = _checked_text(value, what, required=required).strip()
     if len(text) > longest:
-        raise _ValueError(f"{what} has {len(text)} characters: shorten it to {longest}.")
+        raise _ValueError(_too_long(what, len(text), longest))
     if any(ord(char) < 32 or ord(char) == 127 for char in text):
-        raise _ValueError(f"{what} contains a line break or another control character: write it on one line.")
+        raise _ValueError(
+            _("%(what)s contains a line break or another control character: write it on one line.") % {"what": what}
+        )
     return text
 
 
-def _remedy(value: Any, required: bool) -> str:
+def _not_a_text(value: Any, required: bool) -> str:
     if value is None and not required:
-        return ": leave the key out"
+        return _("%(what)s is %(kind)s, not a text: leave the key out.")
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return ": put it in quotes"
-    return ""
+        return _("%(what)s is %(kind)s, not a text: put it in quotes.")
+    return _("%(what)s is %(kind)s, not a text.")
+
+
+def _too_long(what: str, length: int, most: int) -> str:
+    return _("%(what)s has %(length)s characters: shorten it to %(most)s.") % {
+        "what": what,
+        "length": f"{length:,}",
+        "most": f"{most:,}",
+    }

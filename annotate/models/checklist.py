@@ -7,6 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate.models.dimension import Dimension
 from annotate.models.item import Item
@@ -42,9 +44,9 @@ class Checklist(models.Model):
     """
 
     class State(models.TextChoices):
-        DRAFT = "draft", "Draft"
-        APPROVED = "approved", "Approved"
-        RETIRED = "retired", "Retired"
+        DRAFT = "draft", gettext_lazy("Draft")
+        APPROVED = "approved", gettext_lazy("Approved")
+        RETIRED = "retired", gettext_lazy("Retired")
 
     HUMAN = "human"
 
@@ -145,7 +147,7 @@ class Checklist(models.Model):
                 state=self.State.APPROVED, approved_by=user, approved_at=timezone.now()
             )
             if not approved:
-                raise ValidationError("Only a draft can be approved: reload the page to see its present state.")
+                raise ValidationError(_("Only a draft can be approved: reload the page to see its present state."))
             ancestor = self.parent
             while ancestor is not None:
                 ancestor.retire()
@@ -186,17 +188,28 @@ class Question(models.Model):
         return self.text
 
 
+def trimmed(questions: Sequence[str]) -> list[str]:
+    """Question texts as a checklist keeps them, whether or not the list can be one."""
+    texts = [" ".join(text.split()) for text in questions]
+    return [text for text in texts if text]
+
+
 def clean_questions(questions: Sequence[str]) -> list[str]:
     """Trimmed question texts; ValidationError with a sentence where a list cannot be a checklist."""
-    texts = [" ".join(text.split()) for text in questions]
-    texts = [text for text in texts if text]
+    texts = trimmed(questions)
     if not texts:
-        raise ValidationError("A checklist needs at least one question.")
+        raise ValidationError(_("A checklist needs at least one question."))
     if len(texts) > Question.MOST:
-        raise ValidationError(f"A checklist has at most {Question.MOST} questions; this one has {len(texts)}.")
+        raise ValidationError(
+            _("A checklist has at most %(most)d questions; this one has %(number)d.")
+            % {"most": Question.MOST, "number": len(texts)}
+        )
     for number, text in enumerate(texts, start=1):
         if len(text) > Question.LONGEST:
-            raise ValidationError(f"Question {number} has {len(text)} characters; at most {Question.LONGEST} fit.")
+            raise ValidationError(
+                _("Question %(number)d has %(length)d characters; at most %(most)d fit.")
+                % {"number": number, "length": len(text), "most": Question.LONGEST}
+            )
     if len({text.casefold() for text in texts}) < len(texts):
-        raise ValidationError("Two questions are the same: remove one of them.")
+        raise ValidationError(_("Two questions are the same: remove one of them."))
     return texts

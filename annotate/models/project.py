@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate.models.user import User
 
@@ -16,17 +18,17 @@ from annotate.models.user import User
 class Role(models.TextChoices):
     """What a member may do. A curator administers the project and may do all that a researcher may."""
 
-    CURATOR = "curator", "Curator"
-    RESEARCHER = "researcher", "Researcher"
-    ANNOTATOR = "annotator", "Annotator"
+    CURATOR = "curator", gettext_lazy("Curator")
+    RESEARCHER = "researcher", gettext_lazy("Researcher")
+    ANNOTATOR = "annotator", gettext_lazy("Annotator")
 
 
 class Scale(models.Model):
     """A range of whole scores, both ends included, with optional texts that say what a score means."""
 
-    scale_low = models.SmallIntegerField("lowest score", default=1)
-    scale_high = models.SmallIntegerField("highest score", default=5)
-    scale_anchors = models.JSONField("what the scores mean", default=dict, blank=True)
+    scale_low = models.SmallIntegerField(gettext_lazy("lowest score"), default=1)
+    scale_high = models.SmallIntegerField(gettext_lazy("highest score"), default=5)
+    scale_anchors = models.JSONField(gettext_lazy("what the scores mean"), default=dict, blank=True)
 
     class Meta:
         abstract = True
@@ -46,13 +48,14 @@ class Scale(models.Model):
         super().clean()
         if not self.scale_low < self.scale_high <= self.scale_low + self.LONGEST - 1:
             raise ValidationError(
-                f"The highest score must be above the lowest, with at most {self.LONGEST} scores in all."
+                _("The highest score must be above the lowest, with at most %(most)d scores in all.")
+                % {"most": self.LONGEST}
             )
         anchors = self.scale_anchors
         if not isinstance(anchors, dict) or not all(isinstance(text, str) for text in anchors.values()):
-            raise ValidationError({"scale_anchors": 'Write the texts as {"1": "poor", "5": "excellent"}.'})
+            raise ValidationError({"scale_anchors": _('Write the texts as {"1": "poor", "5": "excellent"}.')})
         if not set(anchors) <= {str(score) for score in self.scores}:
-            raise ValidationError({"scale_anchors": "There is a text for a score that is not on the scale."})
+            raise ValidationError({"scale_anchors": _("There is a text for a score that is not on the scale.")})
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
@@ -132,7 +135,7 @@ class Membership(models.Model):
         Project.objects.select_for_update().get(pk=self.project_id)
         self.refresh_from_db(fields=["role"])
         if role != Role.CURATOR and self.is_last_curator():
-            raise LastCurator("A project needs a curator: make another member curator first.")
+            raise LastCurator(_("A project needs a curator: make another member curator first."))
 
 
 class InvitationError(Exception):
@@ -189,11 +192,11 @@ class Invitation(models.Model):
     def accept(self, user: User) -> Membership:
         """Make `user` a member. An invitation serves once, also when two people open it at the same moment."""
         if self.project.role_of(user):
-            raise InvitationError(f"You are already a member of {self.project}.")
+            raise InvitationError(_("You are already a member of %(project)s.") % {"project": self.project})
         with transaction.atomic():
             taken = Invitation.objects.filter(pk=self.pk, accepted_by=None, expires_at__gt=timezone.now()).update(
                 accepted_by=user
             )
             if not taken:
-                raise InvitationError("This invitation was used or has expired: ask a curator for a new link.")
+                raise InvitationError(_("This invitation was used or has expired: ask a curator for a new link."))
             return Membership.objects.create(project=self.project, user=user, role=self.role)

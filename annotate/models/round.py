@@ -1,30 +1,61 @@
 from __future__ import annotations
 
-import datetime
-import random
-from collections import Counter
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models, transaction
 from django.db.models import Count, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from annotate.kinds import SHAPES, Kind, Shape
 from annotate.models.checklist import Checklist
+from annotate.models.experiment import Experiment
 from annotate.models.item import Item, Response
 from annotate.models.project import Project, Scale
 from annotate.models.user import User
 from annotate.signals import round_opened
 
 
+class Extent(NamedTuple):
+    """What a round comes to: tasks, submissions (every task by N people), the labels that these hold, and units that
+    are left out because they lack an approved checklist."""
+
+    tasks: int
+    submissions: int
+    labels: int
+    left_out: int
+
+
+class Unit(NamedTuple):
+    """What one task will be about: an item, a response, or two responses to compare; with its checklist."""
+
+    item: Item
+    response: Response | None = None
+    other: Response | None = None
+    checklist: Checklist | None = None
+
+
 class RoundQuerySet(models.QuerySet["Round"]):
     def open(self) -> RoundQuerySet:
         return self.filter(state=Round.State.OPEN)
 
+    def for_labels(self) -> RoundQuerySet:
+        """Without the training sets."""
+        return self.filter(purpose=Round.Purpose.LABELS)
+
+    def about_responses(self) -> RoundQuerySet:
+        """Without those in which people write checklists: they label no response, so there is nothing to agree on."""
+        return self.exclude(kind__in=[kind for kind, shape in SHAPES.items() if shape.unit == "item"])
+
     def with_progress(self) -> RoundQuerySet:
         """Adds `seats_total` and `seats_submitted`."""
-        live = ~Q(tasks__assignments__state=Assignment.State.SKIPPED)
-        done = Q(tasks__assignments__state=Assignment.State.SUBMITTED)
+        live = ~Q(tasks__assignments__state="skipped")
+        done = Q(tasks__assignments__state="submitted")
         return self.annotate(
             seats_total=Count("tasks__assignments", filter=live),
             seats_submitted=Count("tasks__assignments", filter=done),
@@ -32,33 +63,101 @@ class RoundQuerySet(models.QuerySet["Round"]):
 
 
 class Round(Scale):
-    """A piece of human work: what is asked (kind), of which units, by how many people each (overlap N)."""
+    """A piece of human work: what is asked (kind), of which units, by how many people each (overlap N).
 
-    class Kind(models.TextChoices):
-        DIRECT_SCORING = "direct_scoring", "Direct scoring"
-        CHECK_THEN_SCORE = "check_then_score", "Check, then score"
+    A training set is a round whose tasks have a key, the expected answers: everybody may take each of its tasks once,
+    and nothing said there is counted as a label.
+    """
+
+    Kind = Kind
 
     class State(models.TextChoices):
-        DRAFT = "draft", "Draft"
-        OPEN = "open", "Open"
-        CLOSED = "closed", "Closed"
+        DRAFT = "draft", gettext_lazy("Draft")
+        OPEN = "open", gettext_lazy("Open")
+        CLOSED = "closed", gettext_lazy("Closed")
+
+    class Purpose(models.TextChoices):
+        LABELS = "labels", gettext_lazy("Labels")
+        TRAINING = "training", gettext_lazy("Training set with expected answers")
+
+    class Order(models.TextChoices):
+        RANDOM = "random", gettext_lazy("At random, for each annotator anew")
+        FIXED = "fixed", gettext_lazy("As imported, the same for everybody")
+
+    class Reveal(models.TextChoices):
+        """When an annotator may see the systems' names and what others said about the tasks they submitted."""
+
+        NEVER = "never", gettext_lazy("Never")
+        CLOSED = "closed", gettext_lazy("Once the round is closed")
+        SUBMITTED = "submitted", gettext_lazy("As soon as they have submitted the task")
+
+    class CommentFor(models.TextChoices):
+        """What an annotator must explain in a comment."""
+
+        NO = "no", gettext_lazy("an answer is no")
+        NA = "na", gettext_lazy("an answer is not applicable")
+        UNSURE = "unsure", gettext_lazy("an answer is cannot tell")
+        LOWEST = "lowest", gettext_lazy("the score is the lowest")
+        HIGHEST = "highest", gettext_lazy("the score is the highest")
+        TIE = "tie", gettext_lazy("the two responses are near-identical")
 
     MOST_OVERLAP = 50
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="rounds")
-    name = models.CharField(max_length=120)
-    kind = models.CharField(max_length=24, choices=Kind.choices)
+    name = models.CharField(gettext_lazy("name"), max_length=120)
+    kind = models.CharField(gettext_lazy("kind"), max_length=24, choices=Kind.choices)
+    purpose = models.CharField(gettext_lazy("purpose"), max_length=10, choices=Purpose.choices, default=Purpose.LABELS)
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
-    guidelines = models.TextField(blank=True)
-    overlap = models.PositiveSmallIntegerField("annotators per response", default=3)
-    arm = models.CharField(max_length=60, blank=True, help_text="The experimental arm this round stands for, if any.")
-    category = models.CharField("only this category", max_length=100, blank=True)
-    language = models.CharField("only this language", max_length=35, blank=True)
-    sample_size = models.PositiveIntegerField("at most this many items", null=True, blank=True)
-    checklist_policy = models.CharField("checklists written by", max_length=40, blank=True)
-    lease_minutes = models.PositiveSmallIntegerField("minutes a task is held for one annotator", default=60)
-    allow_na = models.BooleanField('offer "not applicable" as an answer', default=False)
-    seed = models.PositiveIntegerField(default=42)
+    guidelines = models.TextField(gettext_lazy("guidelines"), blank=True)
+    overlap = models.PositiveSmallIntegerField(
+        gettext_lazy("annotators per task"),
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_OVERLAP)],
+    )
+    experiment = models.ForeignKey(
+        Experiment,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="arms",
+        verbose_name=gettext_lazy("experiment"),
+    )
+    arm = models.CharField(gettext_lazy("arm"), max_length=60, blank=True)
+    category = models.CharField(gettext_lazy("only this category"), max_length=100, blank=True)
+    language = models.CharField(gettext_lazy("only this language"), max_length=35, blank=True)
+    baseline = models.CharField(gettext_lazy("pairs with this system"), max_length=100, blank=True)  # "": every pair
+    sample_size = models.PositiveIntegerField(
+        gettext_lazy("at most this many items"), null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+    order = models.CharField(gettext_lazy("order"), max_length=8, choices=Order.choices, default=Order.RANDOM)
+    checklist_policy = models.CharField(gettext_lazy("checklists written by"), max_length=40, blank=True)
+    lease_minutes = models.PositiveSmallIntegerField(
+        gettext_lazy("minutes a task is held for one annotator"),
+        default=60,
+        validators=[MinValueValidator(1), MaxValueValidator(7 * 24 * 60)],
+    )
+    allow_na = models.BooleanField(gettext_lazy('offer "not applicable" as an answer'), default=False)
+    allow_unsure = models.BooleanField(gettext_lazy('offer "cannot tell" as an answer'), default=False)
+    comment_for = models.JSONField(gettext_lazy("ask for a comment when"), default=list, blank=True)
+    show_reference = models.BooleanField(gettext_lazy("show the reference answer"), default=False)
+    reveal = models.CharField(gettext_lazy("reveal"), max_length=10, choices=Reveal.choices, default=Reveal.NEVER)
+    qualification = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="+", verbose_name=gettext_lazy("qualification set")
+    )
+    pass_mark = models.PositiveSmallIntegerField(
+        gettext_lazy("pass mark in percent"), default=80, validators=[MinValueValidator(1), MaxValueValidator(100)]
+    )
+    attempts = models.PositiveSmallIntegerField(
+        gettext_lazy("attempts"), default=2, validators=[MinValueValidator(1), MaxValueValidator(20)]
+    )
+    gold = models.ForeignKey(
+        "self", models.PROTECT, null=True, blank=True, related_name="+", verbose_name=gettext_lazy("gold units from")
+    )
+    gold_percent = models.PositiveSmallIntegerField(
+        gettext_lazy("gold units in percent"), default=10, validators=[MinValueValidator(1), MaxValueValidator(50)]
+    )
+    seed = models.PositiveIntegerField(gettext_lazy("seed"), default=42)
+    size = models.PositiveIntegerField(default=0)  # tasks, from the opening on
     created_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
@@ -74,25 +173,109 @@ class Round(Scale):
             models.CheckConstraint(condition=Q(lease_minutes__gte=1), name="round_lease_positive"),
             models.CheckConstraint(condition=Q(scale_high__gt=models.F("scale_low")), name="round_scale_rises"),
             models.CheckConstraint(condition=Q(state="draft") | Q(opened_at__isnull=False), name="round_opening_dated"),
+            models.CheckConstraint(condition=Q(kind__in=Kind.values), name="round_kind_known"),
         ]
 
     def __str__(self) -> str:
         return self.name
 
     @property
-    def uses_checklist(self) -> bool:
-        return self.kind == self.Kind.CHECK_THEN_SCORE
+    def shape(self) -> Shape:
+        return SHAPES[Kind(self.kind)]
 
-    def units(self) -> tuple[list[Response], int]:
-        """The responses that the round would label, in item order, and how many lack an approved checklist."""
-        items = Item.objects.filter(project=self.project)
+    @property
+    def uses_checklist(self) -> bool:
+        """Whether the questions of a checklist are asked."""
+        return "questions" in self.shape.parts
+
+    @property
+    def is_training(self) -> bool:
+        return self.purpose == self.Purpose.TRAINING
+
+    def admits(self, user: User) -> bool:
+        """Whether the user may label here: the round asks for no qualification, or they reached its pass mark in one of
+        their attempts, or a researcher passed them by hand. One query as a rule."""
+        if self.qualification is None:
+            return True
+        own = self.qualification.participations.filter(annotator=user).first()
+        if own is not None and own.share is not None and own.share >= self.pass_mark / 100:
+            return True
+        return bool(self.qualification.grants.filter(annotator=user, what="pass").exists())
+
+    def units(self) -> tuple[list[Unit], int]:
+        """What the round would label, in item order; and how many units lack an approved checklist that it needs."""
+        items = Item.objects.filter(project=self.project).defer("instruction", "history", "reference", "metadata")
         chosen = items.chosen(self.category, self.language, self.sample_size, self.seed)
-        responses = list(Response.objects.filter(item__in=chosen).select_related("item"))
+        if self.shape.unit == "item":
+            return [Unit(item) for item in chosen], 0
+        responses: dict[int, list[Response]] = {}
+        by_pk = {item.pk: item for item in chosen}
+        for response in Response.objects.filter(item__in=chosen).defer("text"):
+            response.item = by_pk[response.item_id]
+            responses.setdefault(response.item_id, []).append(response)
+        if self.shape.unit == "response":
+            found = [Unit(one.item, one) for several in responses.values() for one in several]
+        else:
+            found = [
+                Unit(first.item, first, second)
+                for several in responses.values()
+                for first, second in combinations(several, 2)
+                if self.baseline in ("", first.system, second.system)
+            ]
         if not self.uses_checklist:
-            return responses, 0
+            return found, 0
         checklists = Checklist.objects.newest_approved(chosen, self.checklist_policy)
-        usable = [response for response in responses if response.item_id in checklists]
-        return usable, len(responses) - len(usable)
+        usable = [unit._replace(checklist=checklists[unit.item.pk]) for unit in found if unit.item.pk in checklists]
+        return usable, len(found) - len(usable)
+
+    def extent(self, units: Sequence[Unit], left_out: int) -> Extent:
+        """What these units, found by `units`, come to."""
+        asked = {checklist.pk for unit in units if (checklist := unit.checklist)}
+        sizes = Checklist.objects.filter(pk__in=asked).annotate(n=Count("questions")).values_list("pk", "n")
+        questions, responses = dict(sizes), 2 if self.shape.unit == "pair" else 1
+        whole = len({"score", "preference"} & set(self.shape.parts))
+        labels = sum(whole + responses * questions.get(unit.checklist.pk if unit.checklist else 0, 0) for unit in units)
+        each = 1 if self.is_training else self.overlap
+        return Extent(len(units), len(units) * each, labels * each, left_out)
+
+    def clean(self) -> None:
+        super().clean()
+        problems: dict[str, str] = {}
+        for name in ("qualification", "gold"):
+            training = getattr(self, name)
+            if training is not None and (sentence := self._why_unlike(training)):
+                problems[name] = sentence
+        if self.gold_id is not None and self.gold_id == self.qualification_id:
+            problems["gold"] = _("Choose another set than for the qualification: gold units must be new to annotators.")
+        if self.experiment is not None and self.is_training:
+            problems["experiment"] = _("A training set is no arm of an experiment: leave this empty.")
+        if self.gold_id is not None and self.reveal != self.Reveal.NEVER:
+            problems["reveal"] = _(
+                "What is revealed would tell gold units from tasks: choose “Never”, or no gold units."
+            )
+        if unknown := set(self.comment_for) - set(self.CommentFor.values):
+            problems["comment_for"] = _("A comment cannot be asked for by “%(name)s”.") % {"name": min(unknown)}
+        if problems:
+            raise ValidationError(problems)
+
+    def _why_unlike(self, training: Round) -> str:
+        """Why this training set cannot qualify people for the round, or be mixed into it; "" where it can."""
+        name = {"name": training.name}
+        parts = self.shape.parts
+        if self.is_training:
+            return _("A training set has no qualification and no gold units of its own: leave this empty.")
+        if not training.is_training or training.project_id != self.project_id:
+            return _("“%(name)s” is not a training set of this project: choose another one.") % name
+        if training.state != self.State.OPEN:
+            return _("“%(name)s” is not open: open it first, or choose another one.") % name
+        if training.kind != self.kind:
+            return _("“%(name)s” is of another kind: choose a training set of the same kind.") % name
+        if "score" in parts and training.scores != self.scores:
+            return _("“%(name)s” has another scale: give both the same lowest and highest score.") % name
+        offered = (self.allow_na, self.allow_unsure)
+        if "questions" in parts and (training.allow_na, training.allow_unsure) != offered:
+            return _("“%(name)s” offers other answers: offer the same ones in both.") % name
+        return ""
 
     def open(self) -> int:
         """Make the tasks with N seats each and let annotators in. Returns the number of tasks."""
@@ -101,37 +284,24 @@ class Round(Scale):
                 state=self.State.OPEN, opened_at=timezone.now()
             )
             if not opened:
-                raise ValidationError("Only a draft can be opened: reload the page to see its present state.")
-            responses, _ = self.units()
-            if not responses:
-                raise ValidationError(
-                    "The round has nothing to label: approve checklists for its items first."
-                    if self.uses_checklist
-                    else "The round has nothing to label: import items, or widen its filter."
-                )
-            checklists: dict[int, Checklist] = {}
-            if self.uses_checklist:
-                items = {response.item_id: response.item for response in responses}
-                checklists = Checklist.objects.newest_approved(list(items.values()), self.checklist_policy)
-            order = list(range(1, len(responses) + 1))
-            random.Random(self.seed).shuffle(order)
-            tasks = Task.objects.bulk_create(
-                Task(
-                    round=self,
-                    item_id=response.item_id,
-                    response=response,
-                    checklist=checklists.get(response.item_id),
-                    position=position,
-                )
-                for response, position in zip(responses, order, strict=True)
-            )
-            Assignment.objects.bulk_create(
-                (Assignment(task=task, seat=seat) for task in tasks for seat in range(1, self.overlap + 1)),
-                batch_size=5000,
-            )
+                raise ValidationError(_("Only a draft can be opened: reload the page to see its present state."))
+            units, left_out = self.units()
+            if not units:
+                raise ValidationError(self._why_nothing(left_out))
+            self.size = len(units)
+            self.save(update_fields=["size"])
+            self.tasks.make(self, units)
             self.refresh_from_db()
-            round_opened.send(sender=Round, round=self)
-        return len(tasks)
+            if not self.is_training:
+                round_opened.send(sender=Round, round=self)
+        return len(units)
+
+    def _why_nothing(self, without_checklist: int) -> str:
+        if without_checklist:
+            return _("The round has nothing to label: approve checklists for its items first.")
+        if self.shape.unit == "pair":
+            return _("The round has no pairs: import items with two or more responses, or widen its filter.")
+        return _("The round has nothing to label: import items, or widen its filter.")
 
     def close(self) -> None:
         """Hand out no more tasks. What is submitted later is kept as surplus."""
@@ -139,7 +309,7 @@ class Round(Scale):
             state=self.State.CLOSED, closed_at=timezone.now()
         )
         if not closed:
-            raise ValidationError("Only an open round can be closed: reload the page to see its present state.")
+            raise ValidationError(_("Only an open round can be closed: reload the page to see its present state."))
         self.refresh_from_db()
 
     def reopen(self) -> None:
@@ -147,140 +317,5 @@ class Round(Scale):
             state=self.State.OPEN, closed_at=None
         )
         if not reopened:
-            raise ValidationError("Only a closed round can be reopened: reload the page to see its present state.")
+            raise ValidationError(_("Only a closed round can be reopened: reload the page to see its present state."))
         self.refresh_from_db()
-
-    def workers(self) -> list[Worker]:
-        """Everybody who took a seat or said something in this round, by user name."""
-        said: Counter[tuple[int, str]] = Counter()
-        annotated = User.objects.filter(annotations__task__round=self)
-        for pk, state, surplus, n in annotated.values_list(
-            "pk", "annotations__state", "annotations__surplus", Count("annotations")
-        ).order_by():
-            said[pk, "surplus" if surplus else state] += n
-        seats = Assignment.objects.filter(task__round=self, annotator__isnull=False)
-        for pk, state, n in seats.values_list("annotator", "state", Count("pk")).order_by():
-            said[pk, f"seat {state}"] += n
-        people = User.objects.filter(pk__in={pk for pk, _ in said}).order_by("username")
-        return [
-            Worker(
-                person,
-                said[person.pk, "submitted"],
-                said[person.pk, "surplus"],
-                said[person.pk, "seat leased"],
-                said[person.pk, "seat skipped"],
-            )
-            for person in people
-        ]
-
-    def progress_of(self, user: User) -> dict[str, int]:
-        """How many tasks this annotator submitted, and how many could still be theirs."""
-        mine = Assignment.objects.filter(task__round=self, annotator=user)
-        return {
-            "submitted": mine.filter(state=Assignment.State.SUBMITTED).count(),
-            "available": Assignment.objects.claimable(self, user, timezone.now()).values("task").distinct().count()
-            + mine.filter(state=Assignment.State.LEASED).count(),
-        }
-
-
-class Worker(NamedTuple):
-    """How far one annotator has come in a round, in tasks."""
-
-    annotator: User
-    submitted: int
-    surplus: int
-    held: int
-    skipped: int
-
-
-class Task(models.Model):
-    """One unit of a round: a response, or a pair of responses in a stored order. Pins its checklist version."""
-
-    round = models.ForeignKey(Round, models.PROTECT, related_name="tasks")
-    item = models.ForeignKey(Item, models.PROTECT, related_name="tasks")
-    response = models.ForeignKey(Response, models.PROTECT, null=True, blank=True, related_name="tasks")
-    other = models.ForeignKey(Response, models.PROTECT, null=True, blank=True, related_name="+")
-    swapped = models.BooleanField(null=True, blank=True)  # of a pair: `other` is shown on the left
-    checklist = models.ForeignKey(Checklist, models.PROTECT, null=True, blank=True, related_name="tasks")
-    position = models.PositiveIntegerField()  # from 1, shuffled by the round's seed
-
-    class Meta:
-        ordering = ["round", "position"]
-        constraints = [
-            models.UniqueConstraint(fields=["round", "position"], name="task_position_once"),
-            models.UniqueConstraint(fields=["round", "response"], condition=Q(other=None), name="task_response_once"),
-            models.UniqueConstraint(
-                fields=["round", "response", "other"], condition=Q(other__isnull=False), name="task_pair_once"
-            ),
-            models.UniqueConstraint(fields=["round", "item"], condition=Q(response=None), name="task_item_once"),
-            models.CheckConstraint(
-                condition=Q(other=None, swapped=None)
-                | (
-                    Q(other__isnull=False, response__isnull=False, swapped__isnull=False)
-                    & ~Q(other=models.F("response"))
-                ),
-                name="task_pair_complete",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"Task {self.position} of {self.round}"
-
-
-class AssignmentQuerySet(models.QuerySet["Assignment"]):
-    def claimable(self, round: Round, user: Any, now: datetime.datetime) -> AssignmentQuerySet:
-        """Seats of an open round that `user` could take: free, or held under a lease that ran out, of tasks that
-        the user has no seat of and has submitted nothing about, withdrawn or not."""
-        seen = Assignment.objects.filter(task=models.OuterRef("task"), annotator=user)
-        said = Task.objects.filter(
-            pk=models.OuterRef("task"), annotations__annotator=user, annotations__state__in=["submitted", "withdrawn"]
-        )
-        return (
-            self.filter(task__round=round, task__round__state=Round.State.OPEN)
-            .filter(Q(state=Assignment.State.FREE) | Q(state=Assignment.State.LEASED, leased_until__lt=now))
-            .exclude(models.Exists(seen))
-            .exclude(models.Exists(said))
-        )
-
-
-class Assignment(models.Model):
-    """One of the N seats of a task. A skipped seat stays as a record and a free one with its number takes its place."""
-
-    class State(models.TextChoices):
-        FREE = "free", "Free"
-        LEASED = "leased", "Leased"
-        SUBMITTED = "submitted", "Submitted"
-        SKIPPED = "skipped", "Skipped"
-
-    task = models.ForeignKey(Task, models.PROTECT, related_name="assignments")
-    seat = models.PositiveSmallIntegerField()  # 1..N
-    state = models.CharField(max_length=10, choices=State.choices, default=State.FREE)
-    annotator = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="assignments")
-    leased_until = models.DateTimeField(null=True, blank=True)
-    reason = models.CharField(max_length=500, blank=True)  # why it was skipped
-
-    objects = AssignmentQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["task", "seat"]
-        indexes = [models.Index(fields=["state", "leased_until"], name="assignment_state_lease")]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["task", "seat"], condition=~Q(state="skipped"), name="assignment_seat_once"
-            ),
-            models.UniqueConstraint(
-                fields=["task", "annotator"],
-                condition=Q(annotator__isnull=False),
-                name="assignment_annotator_once",
-            ),
-            models.CheckConstraint(condition=Q(seat__gte=1), name="assignment_seat_from_one"),
-            models.CheckConstraint(
-                condition=Q(state="free", annotator=None, leased_until=None)
-                | Q(state="leased", annotator__isnull=False, leased_until__isnull=False)
-                | Q(state__in=["submitted", "skipped"], annotator__isnull=False, leased_until=None),
-                name="assignment_state_complete",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"Seat {self.seat} of {self.task}"

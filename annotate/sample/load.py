@@ -11,6 +11,7 @@ from django.contrib.auth.models import Permission
 from django.db import transaction
 
 from annotate import assignment, labelling
+from annotate.contents import Content
 from annotate.models import (
     Annotation,
     Checklist,
@@ -81,7 +82,7 @@ def load(password: str) -> Project | None:
         _item(project, row, curator)
     for kind, name in (
         (Round.Kind.DIRECT_SCORING, "Scores without a checklist"),
-        (Round.Kind.CHECK_THEN_SCORE, "Checklist, then score"),
+        (Round.Kind.CHECK_THEN_SCORE, "Check, then score"),
     ):
         round = Round.objects.create(
             project=project,
@@ -166,8 +167,8 @@ def _label_one(task: Task, user: User, who: noise.Simulated) -> None:
         truth = task.item.metadata["simulated_answers"][system]
         questions = list(task.checklist.questions.all())
         said = {question.pk: answer for question, answer in zip(questions, noise.answers(who, truth, rng), strict=True)}
-    content = labelling.Content(score, said, noise.effect(rng) if uses else "", active_seconds=rng.randint(25, 140))
+    content = Content(score, said, noise.effect(rng) if uses else "", active_seconds=rng.randint(25, 140))
     if not assignment.reclaim(task, user):
         raise RuntimeError(f"No seat is left for {who.username} on {task}.")
     version = Annotation.objects.get(task=task, annotator=user).version
-    labelling.save(task, user, content, token=f"sample-{who.username}", version=version, submit=True)
+    labelling.save(task, user, content, token=f"sample-{who.username}", version=version, submit=True, ask=False)

@@ -1,4 +1,4 @@
-"""Logging in and out, one's password, API tokens and the theme."""
+"""Logging in and out, one's password, API tokens and keys, and theme and language of the pages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -18,17 +19,34 @@ from django.views.decorators.http import require_http_methods, require_POST
 from knox.models import AuthToken
 
 from annotate.context import THEMES
-from annotate.forms.accounts import LoginForm
+from annotate.forms.accounts import LoginForm, NewPasswordForm
+from annotate.forms.keys import KeysForm
 from annotate.models import User
 
 MOST_TOKENS = 20
-THEME_COOKIE_AGE = 365 * 24 * 3600
+CHOICE_COOKIE_AGE = 365 * 24 * 3600
 
-login = auth.LoginView.as_view(
-    template_name="annotate/accounts/login.html", authentication_form=LoginForm, redirect_authenticated_user=True
-)
+
+class LoginView(auth.LoginView):
+    """Whoever chose a language on another machine finds it again here."""
+
+    template_name = "annotate/accounts/login.html"
+    authentication_form = LoginForm
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        chosen = form.get_user().language
+        if chosen:
+            _keep_language(response, chosen)
+        return response
+
+
+login = LoginView.as_view()
 logout = auth.LogoutView.as_view()
-password_change = auth.PasswordChangeView.as_view(template_name="annotate/accounts/password_change.html")
+password_change = auth.PasswordChangeView.as_view(
+    template_name="annotate/accounts/password_change.html", form_class=NewPasswordForm
+)
 password_change_done = auth.PasswordChangeDoneView.as_view(template_name="annotate/accounts/password_change_done.html")
 
 
@@ -56,19 +74,61 @@ def token_delete(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("tokens")
 
 
+@never_cache
+@require_http_methods(["GET", "POST"])
+def keys(request: HttpRequest) -> HttpResponse:
+    """The reader's keys on the annotation screen: other ones, none, or (`reset`) those of the table again."""
+    user = cast(User, request.user)
+    form = KeysForm(user.keys, request.POST if request.method == "POST" else None)
+    if form.is_bound and ("reset" in request.POST or form.is_valid()):
+        User.objects.filter(pk=user.pk).update(keys={} if "reset" in request.POST else form.stored)
+        messages.success(request, _("Your keys are saved: they hold from the next task that you open."))
+        return redirect("keys")
+    return render(request, "annotate/accounts/keys.html", {"form": form}, status=400 if form.is_bound else 200)
+
+
 @login_not_required
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
     """Remember light or dark; anything else means what the system says."""
-    back = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure()):
-        back = settings.LOGIN_REDIRECT_URL
-    response = redirect(back)
+    response = _back(request)
     chosen = request.POST.get("theme", "")
     if chosen in THEMES:
         response.set_cookie(
-            "theme", chosen, max_age=THEME_COOKIE_AGE, samesite="Lax", secure=settings.HTTPS, httponly=True
+            "theme", chosen, max_age=CHOICE_COOKIE_AGE, samesite="Lax", secure=settings.HTTPS, httponly=True
         )
     else:
         response.delete_cookie("theme", samesite="Lax")
     return response
+
+
+@login_not_required
+@require_POST
+def language(request: HttpRequest) -> HttpResponse:
+    """Remember the language of the pages: in this browser, and of somebody who is logged in for the next login too."""
+    response = _back(request)
+    chosen = request.POST.get("language", "")
+    if chosen in dict(settings.LANGUAGES):
+        _keep_language(response, chosen)
+        if request.user.is_authenticated:
+            User.objects.filter(pk=request.user.pk).update(language=chosen)
+    return response
+
+
+def _keep_language(response: HttpResponse, code: str) -> None:
+    response.set_cookie(
+        settings.LANGUAGE_COOKIE_NAME,
+        code,
+        max_age=CHOICE_COOKIE_AGE,
+        samesite="Lax",
+        secure=settings.HTTPS,
+        httponly=True,
+    )
+
+
+def _back(request: HttpRequest) -> HttpResponse:
+    """To the page that the form was on, never to another host."""
+    back = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure()):
+        back = settings.LOGIN_REDIRECT_URL
+    return redirect(back)

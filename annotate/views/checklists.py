@@ -8,12 +8,17 @@ from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from annotate import writing
 from annotate.access import CURATE, RESEARCH, MemberRequest, members
+from annotate.addresses import number_in
 from annotate.differences import question_changes
 from annotate.forms.checklists import QuestionsForm
 from annotate.models import Checklist, Item, Project, Round
 from annotate.models.checklist import ChecklistQuerySet
+from annotate.reported import reports_of
 
 PAGE = 25
 MISSING = "missing"
@@ -21,7 +26,9 @@ MISSING = "missing"
 
 @members(*RESEARCH)
 def checklists(request: MemberRequest, project: Project) -> HttpResponse:
-    """Drafts to review come first; the other tabs show what is approved, retired, or still missing."""
+    """Drafts to review come first; the other tabs show what is approved, retired, or still missing.
+
+    What was made of a withdrawn or surplus submission says so, and is not approved with all that a page shows."""
     everything = Checklist.objects.filter(item__project=project)
     if request.method == "POST":
         _require_curator(request)
@@ -43,18 +50,25 @@ def checklists(request: MemberRequest, project: Project) -> HttpResponse:
         .prefetch_related("questions")
         .order_by("pk" if state == Checklist.State.DRAFT else "-pk")
     )
+    page = Paginator(listed, PAGE).get_page(request.GET.get("page"))
+    marked = writing.uncounted(each for each in page if isinstance(each, Checklist))
     context = {
         "project": project,
         "state": state,
         "tabs": [
-            (Checklist.State.DRAFT, "To review", counts[Checklist.State.DRAFT]),
-            (Checklist.State.APPROVED, "Approved", counts[Checklist.State.APPROVED]),
-            (Checklist.State.RETIRED, "Retired", counts[Checklist.State.RETIRED]),
-            (MISSING, "Items without a checklist", counts[MISSING]),
+            (Checklist.State.DRAFT, _("To review"), counts[Checklist.State.DRAFT]),
+            (Checklist.State.APPROVED, _("Approved"), counts[Checklist.State.APPROVED]),
+            (Checklist.State.RETIRED, _("Retired"), counts[Checklist.State.RETIRED]),
+            (MISSING, _("Items without a checklist"), counts[MISSING]),
         ],
-        "page": Paginator(listed, PAGE).get_page(request.GET.get("page")),
+        "page": page,
+        "entries": [(each, marked.get(each.pk)) for each in page],
+        "n_unmarked": len(page) - len(marked),
         "n_missing": counts[MISSING],
         "n_items": project.items.count(),
+        "n_reported": len(reports_of(project)),
+        # The machine side's runs, by their relation alone: nothing here imports it.
+        "generating": project.runs.filter(kind="generation", state__in=["running", "paused"]),
         "curates": _curates(request),
     }
     return render(request, "annotate/checklists/checklists.html", context)
@@ -68,15 +82,18 @@ def checklist(request: MemberRequest, project: Project, pk: int) -> HttpResponse
         item__project=project,
         pk=pk,
     )
-    form = QuestionsForm(checklist=found)
+    language = found.item.language if found.item else ""
+    form = QuestionsForm(checklist=found, language=language)
     if request.method == "POST":
         _require_curator(request)
         action = request.POST.get("action", "save")
         if action == "retire":
             found.retire()
-            messages.success(request, f"Retired version {found.version}: no new round will use it.")
+            messages.success(
+                request, _("Retired version %(version)d: no new round will use it.") % {"version": found.version}
+            )
             return redirect("checklist", project.slug, found.pk)
-        form = QuestionsForm(request.POST, checklist=found)
+        form = QuestionsForm(request.POST, checklist=found, language=language)
         if form.is_valid():
             try:
                 return _saved(request, project, found, form, action)
@@ -90,12 +107,16 @@ def checklist(request: MemberRequest, project: Project, pk: int) -> HttpResponse
 def checklist_create(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     """Write a checklist by hand."""
     item = get_object_or_404(Item, project=project, pk=pk)
-    form = QuestionsForm(request.POST if request.method == "POST" else None)
+    form = QuestionsForm(request.POST if request.method == "POST" else None, language=item.language)
     if request.method == "POST" and form.is_valid():
         made = Checklist.write(item, form.cleaned_data["questions"], created_by=request.user)
         if request.POST.get("action") == "approve":
             made.approve(request.user)
-        messages.success(request, f"Version {made.version} is {made.get_state_display().lower()}.")
+        messages.success(
+            request,
+            _("Version %(version)d is %(state)s.")
+            % {"version": made.version, "state": made.get_state_display().lower()},
+        )
         return redirect("checklist", project.slug, made.pk)
     context = {"project": project, "item": item, "form": form}
     return render(request, "annotate/checklists/create.html", context)
@@ -113,16 +134,23 @@ def _saved(
         kept = found.edit(form.cleaned_data["questions"], request.user)
     if action in {"approve", "next"}:
         kept.approve(request.user)
-        messages.success(request, f"Approved version {kept.version} of {found.item}.")
+        messages.success(
+            request,
+            _("Approved version %(version)d of %(item)s.") % {"version": kept.version, "item": found.item},
+        )
     elif kept.pk != found.pk:
-        messages.success(request, f"Version {kept.version} is a new draft; version {found.version} stays as it is.")
+        messages.success(
+            request,
+            _("Version %(new)d is a new draft; version %(old)d stays as it is.")
+            % {"new": kept.version, "old": found.version},
+        )
     else:
-        messages.success(request, "Saved." if form.changed else "Nothing was changed.")
+        messages.success(request, _("Saved.") if form.changed else _("Nothing was changed."))
     if action != "next":
         return redirect("checklist", project.slug, kept.pk)
     draft = _next_draft(project, kept)
     if draft is None:
-        messages.success(request, "That was the last draft.")
+        messages.success(request, _("That was the last draft."))
         return redirect("checklists", project.slug)
     return redirect("checklist", project.slug, draft.pk)
 
@@ -142,6 +170,7 @@ def _review(request: MemberRequest, project: Project, found: Checklist, form: Qu
         "form": form,
         "questions": form.stored,
         "changes": question_changes([q.text for q in parent.questions.all()], form.stored) if parent else [],
+        "source": writing.uncounted([found]).get(found.pk),
         "versions": versions,
         "rounds": Round.objects.filter(tasks__checklist=found).distinct(),
         "next_draft": _next_draft(project, found),
@@ -159,7 +188,7 @@ def _next_draft(project: Project, after: Checklist) -> Checklist | None:
 def _approve_chosen(request: MemberRequest, drafts: ChecklistQuerySet) -> None:
     """Approve the ticked drafts, or all that the page showed, whichever button was pressed."""
     name = "shown" if request.POST.get("action") == "approve_all" else "draft"
-    chosen = {int(pk) for pk in request.POST.getlist(name) if pk.isascii() and pk.isdecimal() and len(pk) < 18}
+    chosen = {number_in(pk) for pk in request.POST.getlist(name)} - {0}
     approved = 0
     for draft in drafts.filter(pk__in=chosen):
         try:
@@ -168,9 +197,12 @@ def _approve_chosen(request: MemberRequest, drafts: ChecklistQuerySet) -> None:
             continue
         approved += 1
     if not chosen:
-        messages.warning(request, "Nothing was approved: tick the checklists first.")
+        messages.warning(request, _("Nothing was approved: tick the checklists first."))
         return
-    messages.success(request, f"Approved {approved} of {len(chosen)} checklists.")
+    sentence = ngettext(
+        "Approved %(approved)d of %(n)d checklist.", "Approved %(approved)d of %(n)d checklists.", len(chosen)
+    )
+    messages.success(request, sentence % {"approved": approved, "n": len(chosen)})
 
 
 def _curates(request: MemberRequest) -> bool:
@@ -179,4 +211,4 @@ def _curates(request: MemberRequest) -> bool:
 
 def _require_curator(request: MemberRequest) -> None:
     if not _curates(request):
-        raise PermissionDenied("Researchers read checklists; ask a curator of the project to change them.")
+        raise PermissionDenied(_("Researchers read checklists; ask a curator of the project to change them."))

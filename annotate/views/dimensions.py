@@ -5,13 +5,14 @@ from __future__ import annotations
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Count
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.access import CURATE, RESEARCH, MemberRequest, members
+from annotate.addresses import number_in
 from annotate.forms.dimensions import DimensionForm, DimensionQuestionsForm
 from annotate.models import Checklist, Dimension, Project
 
@@ -65,7 +66,7 @@ def dimension(request: MemberRequest, project: Project, pk: int) -> HttpResponse
     form = DimensionQuestionsForm(checklist=shown)
     if request.method == "POST":
         if not _curates(request):
-            raise PermissionDenied("Researchers read dimensions; ask a curator of the project to change them.")
+            raise PermissionDenied(_("Researchers read dimensions; ask a curator of the project to change them."))
         action = request.POST.get("action", "save")
         if action in {"archive", "restore", "retire"}:
             _put_away(request, found, shown, action)
@@ -95,9 +96,8 @@ def _shown(request: MemberRequest, dimension: Dimension) -> Checklist | None:
     version = request.GET.get("version")
     if version is None:
         return dimension.newest_checklist
-    if not (version.isascii() and version.isdecimal() and len(version) < 10):
-        raise Http404("Versions are numbers.")
-    return get_object_or_404(dimension.checklists.select_related("parent", "approved_by"), version=int(version))
+    shown = dimension.checklists.select_related("parent", "approved_by")
+    return get_object_or_404(shown, version=number_in(version, digits=9))
 
 
 def _saved(

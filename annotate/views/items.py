@@ -11,6 +11,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotate import importing
@@ -86,24 +87,24 @@ def import_items(request: MemberRequest, project: Project) -> HttpResponseBase:
 
 @members(*CURATE)
 def import_preview(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
-    """What the file would bring in; imports it or throws it away."""
+    """What the file would bring in; imports it or discards it."""
     upload = Upload.objects.filter(project=project, user=request.user, pk=pk).first()
     if upload is None:
         if request.method == "POST":  # pressed twice: the first press did it
-            messages.info(request, "This file was imported or thrown away already.")
+            messages.info(request, _("This file was imported or discarded already."))
             return redirect("items", project.slug)
-        raise Http404("This file was imported or thrown away already.")
+        raise Http404("This file was imported or discarded already.")
     content = bytes(upload.content)
     if request.method == "POST":
         upload.delete()
         if request.POST.get("action") != "import":
-            messages.info(request, f"{upload.filename} was not imported.")
+            messages.info(request, _("%(file)s was not imported.") % {"file": upload.filename})
             return redirect("import_items", project.slug)
         try:
             counts = commit(project, upload.filename, content, request.user)
         except ImportRefused as error:
             return _import_page(request, project, UploadForm(), upload.filename, error.errors)
-        messages.success(request, f"Imported {counts}.")
+        messages.success(request, _("Imported %(counts)s.") % {"counts": counts})
         return redirect("items", project.slug)
     seen = preview(project, upload.filename, content)
     if seen.errors:

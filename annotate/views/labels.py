@@ -1,40 +1,62 @@
-"""The annotation screen: one task, its form, autosave, submit, skip, next.
+"""The annotation screen: one task, its form, autosave, submit, correct, skip, next.
+
+Two doors lead to the same saves: `task` takes the form as a browser posts it, `task_save` what the script posts.
 
 Nothing here may tell an annotator a system's name, somebody else's label, or a verdict: the context carries texts only.
 """
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, JsonResponse
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import assignment, labelling
+from annotate import assignment, gold, labelling, training
 from annotate.access import ANNOTATE, MemberRequest, members
-from annotate.keys import KEY_OF, KEYS, score_key
-from annotate.labelling import AlreadySubmitted, Content, InvalidLabel, NoSeat, StaleSave
-from annotate.models import Annotation, Answer, Assignment, Project, Round, Task
+from annotate.contents import Content, InvalidLabel, doubt, read_content
+from annotate.labelling import AlreadySubmitted, NoSeat, NotCorrectable, StaleSave
+from annotate.models import Annotation, Project, Round, Task, User
+from annotate.prepared import Prepared
+from annotate.said import side_by_side
+from annotate.screen import pace_of, progress_of, screen_of, words
+from annotate.views.saving import conflict, version_of
+
+SCREEN = "annotate/labels/task.html"
+DRAFT, SUBMITTED = Annotation.State.DRAFT, Annotation.State.SUBMITTED
+PACE_OF = 20  # annotations, the last ones
 
 
 @require_safe
 @never_cache
 @members(*ANNOTATE)
 def annotate(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
-    """Lead the annotator to the next task, or say why there is none."""
-    round = get_object_or_404(Round.objects.exclude(state=Round.State.DRAFT), project=project, pk=pk)
+    """Lead the annotator to the next task, or to practice where the round asks for it, or say why there is none."""
+    round = get_object_or_404(project.rounds.exclude(state=Round.State.DRAFT), pk=pk)
+    if round.is_training:
+        leads_to = training.practised_for(round, request.user)
+        return redirect("practice", project.slug, leads_to.pk) if leads_to else redirect("project", project.slug)
+    if arm := _other_arm(round, request.user):
+        return redirect("annotate", project.slug, arm.pk)
     task = assignment.next_task(round, request.user)
     if task is not None:
         return redirect("task", project.slug, task.pk)
+    if training.is_asked_of(round, request.user):
+        return redirect("practice", project.slug, round.pk)
     context = {
         "project": project,
         "round": round,
-        "progress": round.progress_of(request.user),
+        "progress": progress_of(round, request.user),
+        "participation": assignment.participation(round, request.user),
         "free_at": assignment.next_release(round, request.user),
     }
     return render(request, "annotate/labels/nothing.html", context)
@@ -43,173 +65,215 @@ def annotate(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
 @never_cache
 @members(*ANNOTATE)
 def task(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
-    """Show one task, or (POST) submit, save or skip it and go on."""
-    found = _task(project, pk)
-    annotation = Annotation.objects.filter(task=found, annotator=request.user).first()
-    if annotation is None:
-        messages.info(request, "That task was not given to you. This is your next one.")
+    """Show one task, or (POST) submit, save, correct or skip it and go on."""
+    found = _task(request, _SHOWN, project, pk)
+    try:
+        annotation = assignment.said_of(found.pk, request.user)
+    except Annotation.DoesNotExist:
+        messages.info(request, _("That task was not given to you. This is your next one."))
         return redirect("annotate", project.slug, found.round_id)
     if request.method == "POST":
-        return _act(request, project, found, annotation)
-    if annotation.state != Annotation.State.DRAFT:
-        messages.info(request, "You have submitted that task already. This is your next one.")
+        return _act(request, project, found)
+    if annotation.state == DRAFT:
+        assignment.renew(found, request.user)
+    elif found.round.is_training:
         return redirect("annotate", project.slug, found.round_id)
-    assignment.renew(found, request.user)
-    return _screen(request, project, found, annotation.version, _content_of(annotation))
+    elif annotation.state != SUBMITTED or annotation.surplus or found.round.state != Round.State.OPEN:
+        messages.info(request, _("You have submitted that task already. This is your next one."))
+        return redirect("annotate", project.slug, found.round_id)
+    return _page(request, _screen(request, project, found, annotation, Content.of(annotation)))
 
 
 @require_POST
 @members(*ANNOTATE)
 def task_save(request: MemberRequest, project: Project, pk: int) -> JsonResponse:
-    """What the screen's script posts: store the form as a draft, or submit it (`action=submit`).
+    """What the screen's script posts: the form, to be stored as a draft, submitted or corrected (`action`).
 
-    Answers with the new version, or with where to go next, or with an error sentence and what is stored.
+    Answers with the new version; or with `ask`, a question about what was submitted; or with where to go `next`, with
+    the `screen` of the next task and what to say there, where there is one. Otherwise with an error sentence, and
+    where another version is stored with the `comparison` of both.
     """
-    found = _task(project, pk)
-    submit = request.POST.get("action") == "submit"
+    found = _task(request, _FORM, project, pk)
+    action = request.POST.get("action", "save")
     following = reverse("annotate", args=[project.slug, found.round_id])
+    content = Content()
     try:
-        saved = labelling.save(
-            found,
-            request.user,
-            labelling.read_content(found, request.POST),
-            token=_token(request),
-            version=_version(request),
-            submit=submit,
-        )
+        content = read_content(found, request.POST)
+        saved = _save(request, found, content, action)
     except InvalidLabel as error:
         return JsonResponse({"error": str(error)}, status=400)
     except NoSeat as error:
         return JsonResponse({"error": str(error)}, status=403)
     except StaleSave as error:
-        return JsonResponse(
-            {"error": str(error), "version": error.stored.version, "stored": error.stored.content()},
-            status=409,
-        )
-    except AlreadySubmitted as error:
-        messages.info(request, str(error))
+        return conflict(found, content, error)
+    except (AlreadySubmitted, NotCorrectable) as error:
         return JsonResponse({"error": str(error), "next": following}, status=410)
-    if submit:
-        _say_submitted(request, saved)
+    if action == "save" and saved.state == DRAFT:  # else a submission with its token came before
+        return JsonResponse({"version": saved.version, "saved_at": saved.saved_at.isoformat()})
+    if saved.state == DRAFT:
+        return JsonResponse({"version": saved.version, "ask": doubt(found, content)})
+    level, sentence = _outcome(saved, action)
+    reply = _following(request, project, found.round, sentence if level == messages.WARNING else "")
+    if reply is None:
+        _say(request, found, level, sentence)
         return JsonResponse({"next": following})
-    return JsonResponse({"version": saved.version, "saved_at": saved.saved_at.isoformat()})
+    return JsonResponse({**reply, "said": sentence})
 
 
-def _act(request: MemberRequest, project: Project, task: Task, annotation: Annotation) -> HttpResponse:
+def _following(request: MemberRequest, project: Project, round: Round, warning: str) -> dict[str, str] | None:
+    """The next task's address and screen, so that it is there without another request."""
+    taken = None if _other_arm(round, request.user) else assignment.take(round, request.user)
+    if taken is None:
+        return None
+    content = Content.of(taken.annotation)
+    context = _screen(request, project, taken.task, taken.annotation, content, taken.participation.submitted)
+    screen = render_to_string(f"{SCREEN}#screen", context | {"warning": warning}, request)
+    return {"next": context["action"], "screen": screen}
+
+
+def _other_arm(round: Round, user: User) -> Round | None:
+    """The arm that the annotator works in, where the round is another arm of an experiment that draws them."""
+    if round.experiment is None or not round.experiment.draws_arms:
+        return None
+    arm = round.experiment.arm_of(user)
+    return arm if arm != round else None
+
+
+def _act(request: MemberRequest, project: Project, task: Task) -> HttpResponse:
+    """What the form posts where there is no script."""
     action = request.POST.get("action", "submit")
     if action == "skip":
-        if assignment.skip(task, request.user, request.POST.get("reason", "").strip()):
-            messages.info(request, "Skipped: somebody else will get that task.")
+        if assignment.skip(task, request.user, _printable(request.POST.get("reason", "")).strip()):
+            messages.info(request, _("Skipped: somebody else will get that task."))
         return redirect("annotate", project.slug, task.round_id)
-    version = _version(request)
     content = Content()
     try:
-        content = labelling.read_content(task, request.POST)
-        saved = labelling.save(
-            task, request.user, content, token=_token(request), version=version, submit=action == "submit"
-        )
+        content = read_content(task, request.POST)
+        saved = _save(request, task, content, action)
     except InvalidLabel as error:
         # What can be read stays on the screen; a value that cannot be read is not shown as one.
-        return _screen(request, project, task, version, error.content or content, error=str(error), status=400)
+        return _again(request, project, task, error.content or content, error=str(error), status=400)
     except StaleSave as error:
-        return _screen(
-            request,
-            project,
-            task,
-            error.stored.version,
-            content,
-            stored=_content_of(error.stored),
-            status=409,
-        )
-    except (NoSeat, AlreadySubmitted) as error:
+        both = side_by_side(task, [content, Content.of(error.stored)])
+        return _again(request, project, task, content, comparison=both, status=409)
+    except (NoSeat, AlreadySubmitted, NotCorrectable) as error:
         messages.warning(request, str(error))
         return redirect("annotate", project.slug, task.round_id)
-    if action != "submit":
-        messages.success(request, "Saved as a draft.")
+    if action == "save" and saved.state == DRAFT:
+        messages.success(request, _("Saved as a draft."))
         return redirect("task", project.slug, task.pk)
-    _say_submitted(request, saved)
+    if saved.state == DRAFT:
+        return _again(request, project, task, content, ask=doubt(task, content))
+    _say(request, task, *_outcome(saved, action))
     return redirect("annotate", project.slug, task.round_id)
 
 
-def _say_submitted(request: MemberRequest, annotation: Annotation) -> None:
+def _save(request: MemberRequest, task: Task, content: Content, action: str) -> Annotation:
+    # On a shared machine a form may outlive its writer's login, and somebody else's session would send it.
+    if request.POST.get("annotator", str(request.user.pk)) != str(request.user.pk):
+        raise NoSeat(_("Somebody else wrote this and is no longer logged in: log in as that person to save it."))
+    token, version = _printable(request.POST.get("token", ""))[:64], version_of(request)
+    if action == "correct":
+        return labelling.correct(task, request.user, content, token=token, version=version)
+    return labelling.save(task, request.user, content, token=token, version=version, submit=action == "submit")
+
+
+def _say(request: MemberRequest, task: Task, level: int, sentence: str) -> None:
+    """Tell it on the next page, unless that is the feedback on a practice task, which says more."""
+    if level != messages.SUCCESS or not task.round.is_training:
+        messages.add_message(request, level, sentence)
+
+
+def _outcome(annotation: Annotation, action: str) -> tuple[int, str]:
+    """What to tell about a submission or correction: a level of messages, and a sentence."""
     if annotation.surplus:
-        messages.warning(
-            request,
-            "Kept, but not counted: others had filled this task, or the round was closed, before you submitted.",
+        late = _(
+            "Kept, but not counted: before you submitted, others had taken this task, the round was closed, "
+            "or you were paused or removed."
         )
-    else:
-        messages.success(request, "Submitted.")
+        return messages.WARNING, late
+    return messages.SUCCESS, _("Corrected.") if action == "correct" else _("Submitted.")
+
+
+def _again(
+    request: MemberRequest, project: Project, task: Task, content: Content, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    """The screen once more with what was sent, and what is wrong with it."""
+    annotation = assignment.said_of(task.pk, request.user)
+    context = _screen(request, project, task, annotation, content) | more
+    if status == 400:  # the form was made from another version than the stored one, or will be refused again
+        context["version"] = version_of(request)
+    return _page(request, context, status)
+
+
+def _page(request: MemberRequest, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """The whole page: the screen of one task, and around it what stays from task to task."""
+    keys, parts = context["keys"], context["round"].shape.parts
+    context |= {"key_rows": keys.rows(parts), "by_key": json.dumps(keys.by_key), "words": words()}
+    return render(request, SCREEN, context, status=status)
 
 
 def _screen(
     request: MemberRequest,
     project: Project,
     task: Task,
-    version: int,
+    annotation: Annotation,
     content: Content,
-    *,
-    error: str = "",
-    stored: Content | None = None,
-    status: int = 200,
-) -> HttpResponse:
-    round = task.round
-    questions = list(task.checklist.questions.all()) if task.checklist else []
-    answer_values = [value for value in Answer.Value if value != Answer.Value.NA or round.allow_na]
-    context: dict[str, Any] = {
+    submitted: int | None = None,
+) -> dict[str, Any]:
+    """The screen of a task in the annotator's hands: what it shows, where it sends, and how far they are; `submitted`
+    is for who knows already how many tasks they have submitted."""
+    mixed = task.round.gold_id is not None
+    if annotation.state == SUBMITTED:
+        said = _said_in(task.round.pk, request.user.pk, mixed=mixed).filter(submitted_at__lt=annotation.submitted_at)
+        recent = list(said.values_list("task", "active_seconds")[:PACE_OF])
+    else:
+        recent = (_RECENT_MIXED if mixed else _RECENT)(round=task.round.pk, user=request.user.pk)
+    return screen_of(task, request.user, content) | {
         "project": project,
-        "round": round,
-        "task": task,
-        "item": task.item,
-        "text": task.response.text if task.response else "",
-        "questions": [
-            {
-                "id": question.pk,
-                "text": question.text,
-                "said": content.answers.get(question.pk, ""),
-                "stored": stored.answers.get(question.pk, "") if stored else "",
-            }
-            for question in questions
-        ],
-        "answer_values": [(value.value, value.label, KEY_OF[value.value]) for value in answer_values],
-        "scores": [(score, anchor, score_key(score)) for score, anchor in round.anchored_scores],
-        "effects": [(effect.value, effect.label, KEY_OF[effect.value]) for effect in Annotation.Effect],
-        "content": content,
-        "stored": stored,
-        "version": version,
-        "error": error,
-        "keys": KEYS,
-        "progress": round.progress_of(request.user),
-        "skip_allowed": Assignment.objects.filter(
-            task=task, annotator=request.user, state=Assignment.State.LEASED
-        ).exists(),
-        "now": timezone.now(),
+        "action": reverse("task", args=[project.slug, task.pk]),
+        "save_to": reverse("task_save", args=[project.slug, task.pk]),
+        "start": reverse("annotate", args=[project.slug, task.round_id]),
+        "last": reverse("task", args=[project.slug, recent[0][0]]) if recent else "",
+        "version": annotation.version,
+        "corrects": annotation.state == SUBMITTED,
+        "progress": progress_of(task.round, request.user, submitted),
+        "pace": pace_of([seconds for _task, seconds in recent]),
+        **(training.screen_of(task, request.user) if task.round.is_training else {}),
     }
-    return render(request, "annotate/labels/task.html", context, status=status)
 
 
-def _task(project: Project, pk: int) -> Task:
-    return get_object_or_404(
-        Task.objects.select_related("round", "item", "response", "checklist").prefetch_related("checklist__questions"),
-        round__project=project,
-        pk=pk,
-    )
+def _task(request: MemberRequest, tasks: Prepared[Task], project: Project, pk: int) -> Task:
+    found = tasks.first(project=project.pk, pk=pk)
+    if found is None:
+        raise Http404(_("There is no such task in this project."))
+    return gold.place(found, request.user)
 
 
-def _content_of(annotation: Annotation) -> Content:
-    return Content(
-        annotation.score,
-        {answer.question_id: answer.value for answer in annotation.answers.all()},
-        annotation.effect,
-        annotation.comment,
-        annotation.active_seconds,
-    )
+_SHOWN = Prepared(
+    lambda project, pk: Task.objects.with_texts().filter(round__project=project, pk=pk), project=int, pk=int
+)
+_FORM = Prepared(
+    lambda project, pk: Task.objects.for_saving().filter(round__project=project, pk=pk), project=int, pk=int
+)
 
 
-def _token(request: MemberRequest) -> str:
-    return request.POST.get("token", "")[:64]
+def _said_in(round: int, user: int, *, mixed: bool) -> QuerySet[Annotation]:
+    """What the annotator has submitted while working in this round, and is counted; the newest first. `mixed`: gold
+    units are mixed in."""
+    here = Q(task__round=round) | Q(assignment__shown_in=round) if mixed else Q(task__round=round)
+    done = Annotation.objects.filter(here, annotator=user, state=SUBMITTED, surplus=False)
+    return done.order_by("-submitted_at")
 
 
-def _version(request: MemberRequest) -> int:
-    """The version that the form was made from; -1, which is never current, where it cannot be read."""
-    text = request.POST.get("version", "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
+def _last(round: int, user: int, *, mixed: bool = False) -> QuerySet[Annotation, tuple[int, int]]:
+    return _said_in(round, user, mixed=mixed).values_list("task", "active_seconds")[:PACE_OF]
+
+
+_RECENT = Prepared(_last, round=int, user=int)
+_RECENT_MIXED = Prepared(partial(_last, mixed=True), round=int, user=int)
+
+
+def _printable(text: str) -> str:
+    """Without control characters, of which databases refuse some."""
+    return "".join(char for char in text if char.isprintable())

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate.access import CURATE, MemberRequest
 from annotate.access import members as members_only
+from annotate.addresses import number_in
 from annotate.forms.accounts import SignUpForm
 from annotate.forms.projects import RoleForm
 from annotate.models import Invitation, Membership, Project, Role, User
@@ -59,12 +60,8 @@ def _rank(membership: Membership) -> tuple[int, str]:
 
 def _change(request: MemberRequest, project: Project) -> HttpResponse:
     """Change the role of the member named by the form, or remove them."""
-    number = request.POST.get("member", "")
-    membership = (
-        project.memberships.select_related("user")
-        .filter(pk=number if number.isdecimal() and len(number) < 19 else 0)
-        .first()
-    )
+    number = number_in(request.POST.get("member", ""))
+    membership = project.memberships.select_related("user").filter(pk=number).first()
     if membership is None:  # pressed twice, or a colleague was faster
         messages.info(request, _("This person is not a member any more."))
         return redirect("members", project.slug)

@@ -60,7 +60,8 @@ def project(request: MemberRequest, project: Project) -> HttpResponse:
     """The overview: where the project stands for its researchers, what there is to do for its annotators."""
     if request.membership.role == Role.ANNOTATOR:
         work = overview.work_for(project, request.user)
-        context = {"project": project, "work": work, "guidelines": prose(project.guidelines)}
+        mine = overview.worked_in(project, request.user)
+        context = {"project": project, "work": work, "mine": mine, "guidelines": prose(project.guidelines)}
         return render(request, "annotate/project_annotator.html", context)
     return render(
         request,

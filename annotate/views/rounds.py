@@ -1,77 +1,135 @@
-"""Rounds: set up, open, watch, close."""
+"""Rounds: set up with a preview, open, watch, close."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_safe
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
 
+from annotate import supervision
 from annotate.access import RESEARCH, MemberRequest, members
+from annotate.addresses import number_in
 from annotate.forms.rounds import RoundForm
 from annotate.models import Project, Round
+from annotate.models.participation import workers_of
+from annotate.preview import preview_of
+
+SETUP = "annotate/rounds/setup.html"
 
 
 @require_safe
 @members(*RESEARCH)
 def rounds(request: MemberRequest, project: Project) -> HttpResponse:
-    found = project.rounds.with_progress()
-    return render(request, "annotate/rounds/rounds.html", {"project": project, "rounds": found, "tab": "rounds"})
+    context = {
+        "project": project,
+        "rounds": project.rounds.with_progress(),
+        "experiments": project.experiments.annotate(n_arms=Count("arms")),
+        "tab": "rounds",
+    }
+    return render(request, "annotate/rounds/rounds.html", context)
 
 
 @members(*RESEARCH)
 def round_create(request: MemberRequest, project: Project) -> HttpResponse:
     form = RoundForm(request.POST or None, project=project)
-    if request.method == "POST" and form.is_valid():
+    if _saves(request) and form.is_valid():
         form.instance.created_by = request.user
         made = form.save()
+        messages.success(request, _("Saved as a draft."))
         return redirect("round", project.slug, made.pk)
-    context = {"project": project, "form": form, "tab": "rounds"}
-    return render(request, "annotate/rounds/create.html", context)
+    return _setup(request, project, form)
 
 
 @members(*RESEARCH)
 def round(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     """One round: in draft its form and what it would label, later its progress and agreement."""
-    found = get_object_or_404(Round.objects.with_progress(), project=project, pk=pk)
-    form = RoundForm(project=project, instance=found)
+    found = get_object_or_404(Round.objects.with_progress().select_related("experiment"), project=project, pk=pk)
+    if found.state == Round.State.DRAFT and request.POST.get("action") not in ("close", "reopen"):
+        return _draft(request, project, found)
     if request.method == "POST":
-        action = request.POST.get("action")
-        if action == "save" and found.state == Round.State.DRAFT:
-            form = RoundForm(request.POST, project=project, instance=found)
-            if form.is_valid():
-                form.save()
-                messages.success(request, "Saved.")
-                return redirect("round", project.slug, pk)
-        else:
-            _act(request, found, action)
-            return redirect("round", project.slug, pk)
-    context = {"project": project, "round": found, "form": form, "tab": "rounds"}
-    if found.state == Round.State.DRAFT:
-        responses, left_out = found.units()
-        context |= {
-            "n_responses": len(responses),
-            "n_left_out": left_out,
-            "n_labels": len(responses) * found.overlap,
-        }
-    else:
-        context |= {"workers": found.workers()}
+        _act(request, found, request.POST.get("action"))
+        return redirect("round", project.slug, pk)
+    context = {
+        "project": project,
+        "round": found,
+        "workers": workers_of(found),
+        "expired": supervision.expired(found),
+        "interventions": found.interventions.select_related("annotator", "given_to", "task", "by"),
+        "removals": found.removals.select_related("annotator", "removed_by"),
+    }
     return render(request, "annotate/rounds/round.html", context)
+
+
+@require_POST
+@members(*RESEARCH)
+def round_preview(request: MemberRequest, project: Project) -> HttpResponse:
+    """What the form in the browser comes to, for the script; nothing is stored."""
+    drafts = project.rounds.filter(state=Round.State.DRAFT)
+    draft = drafts.filter(pk=number_in(request.POST.get("draft", ""))).first()
+    form = RoundForm(request.POST, project=project, instance=draft)
+    return render(request, f"{SETUP}#preview", _preview(request, form) | {"project": project, "form": form})
+
+
+def _draft(request: MemberRequest, project: Project, draft: Round) -> HttpResponse:
+    """Opening saves what is in the form, so that no change can be forgotten."""
+    form = RoundForm(request.POST or None, project=project, instance=draft)
+    if not (_saves(request) and form.is_valid()):
+        return _setup(request, project, form)
+    form.save()
+    if request.POST.get("action") == "open":
+        _act(request, draft, "open")
+    else:
+        messages.success(request, _("Saved."))
+    return redirect("round", project.slug, draft.pk)
+
+
+def _saves(request: MemberRequest) -> bool:
+    return request.method == "POST" and request.POST.get("action", "save") in ("save", "open")
+
+
+def _setup(request: MemberRequest, project: Project, form: RoundForm) -> HttpResponse:
+    context = {"project": project, "form": form, "tab": "rounds"}
+    return render(request, SETUP, context | _preview(request, form))
+
+
+def _preview(request: MemberRequest, form: RoundForm) -> dict[str, Any]:
+    """The context of the preview. The form's instance holds what was sent, as far as it can be read."""
+    context: dict[str, Any] = {"faults": form.faults, "round": form.instance}
+    if not form.shows_screen:
+        return context
+    number = number_in(request.POST.get("unit", ""), digits=8)
+    preview = preview_of(form.instance, request.user, number + (request.POST.get("action") == "another"))
+    context["preview"] = preview
+    if preview.screen:
+        context["screen"] = render_to_string("annotate/labels/task.html#screen", preview.screen, request)
+    return context
 
 
 def _act(request: MemberRequest, round: Round, action: str | None) -> None:
     try:
         if action == "open":
             tasks = round.open()
-            messages.success(request, f"The round is open: {tasks} tasks wait for annotators.")
+            sentence = ngettext(
+                "The round is open: %(n)d task waits for annotators.",
+                "The round is open: %(n)d tasks wait for annotators.",
+                tasks,
+            )
+            messages.success(request, sentence % {"n": tasks})
         elif action == "close":
             round.close()
-            messages.success(request, "The round is closed. Labels that still arrive are kept as surplus.")
+            messages.success(request, _("The round is closed. What is still submitted is kept as surplus."))
         elif action == "reopen":
             round.reopen()
-            messages.success(request, "The round is open again.")
+            messages.success(request, _("The round is open again."))
         else:
-            messages.error(request, "That cannot be done in the round's present state: reload the page.")
+            messages.error(request, _("That cannot be done in the round's present state: reload the page."))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from knox.models import AuthToken
 
+from annotate.logins import SessionStore
 from annotate.models import LoginAttempt, User
 from tests import build
 
@@ -92,6 +93,15 @@ def test_password_change(client: Client, ann: User) -> None:
     assert ann.check_password("battery staple")
 
 
+def test_a_weak_password_is_told_under_the_field_where_it_was_thought_up(client: Client, ann: User) -> None:
+    client.force_login(ann)
+    form = {"old_password": "correct horse", "new_password1": "password", "new_password2": "password"}
+    page = client.post(reverse("password_change"), form)
+    assert list(page.context["form"].errors) == ["new_password1"]
+    ann.refresh_from_db()
+    assert ann.check_password("correct horse")
+
+
 def test_a_token_is_shown_once_and_works_until_it_is_revoked(client: Client, ann: User) -> None:
     client.force_login(ann)
     assert "You have no tokens" in client.get(reverse("tokens")).content.decode()
@@ -146,3 +156,8 @@ def test_theme_is_a_cookie_and_leads_back(client: Client, next_page: str, lands:
 def test_theme_takes_known_words_only(client: Client) -> None:
     assert client.post(reverse("theme"), {"theme": '"><script>'}).cookies["theme"].value == ""
     assert client.get(reverse("theme")).status_code == 405
+
+
+@pytest.mark.parametrize("key", ["abcdefghij\000k", "短すぎないキーですよ", "a b c d e f g h"])
+def test_a_session_that_cannot_be_is_nobodys(db: None, key: str) -> None:
+    assert SessionStore(key).load() == {}

@@ -8,9 +8,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotate import assignment, labelling, supervision
+from annotate.contents import Content, Written
 from annotate.differences import question_changes
 from annotate.forms.checklists import fingerprint
-from annotate.models import Checklist, Item, Project, Round, User
+from annotate.models import Annotation, Checklist, Item, Project, Round, User
 from judging.models import Call, Run
 from tests import build
 
@@ -85,7 +87,7 @@ class TestQueue:
     def test_approve_all_on_the_page(self, curator: Client, project: Project, draft: Checklist) -> None:
         later = build.checklist(build.item(project), approved=False)
         answer = curator.post(url("checklists"), {"action": "approve_all", "shown": [draft.pk]}, follow=True)
-        assert "Approved 1 of 1 checklists." in answer.content.decode()
+        assert "Approved 1 of 1 checklist." in answer.content.decode()
         later.refresh_from_db()
         assert later.state == "draft"
 
@@ -98,9 +100,118 @@ class TestQueue:
     ) -> None:
         for _ in range(30):
             build.checklist(build.item(project, systems=()), approved=False)
-        with django_assert_max_num_queries(10):
+        with django_assert_max_num_queries(12):
             answer = curator.get(url("checklists"))
         assert len(answer.context["page"]) == 25
+
+
+class TestWritten:
+    """Drafts that annotators wrote, when what they submitted counts no more."""
+
+    @pytest.fixture
+    def written(self, project: Project, ann: User) -> Annotation:
+        build.item(project, "lily")
+        round = build.round(project, Round.Kind.CHECKLIST_WRITING, overlap=2)
+        return self.writes(round, ann)
+
+    def writes(self, round: Round, annotator: User) -> Annotation:
+        content = Content(written=Written("yes", "yes", ("Is it  short?", "Is it true?")))
+        return build.said(round.tasks.get(), annotator, content)
+
+    def draft(self, written: Annotation) -> Checklist:
+        return Checklist.objects.get(pk=written.written["checklist"])
+
+    @pytest.mark.parametrize("labels", ["", "excluded", "deleted", "kept"])
+    def test_the_draft_of_withdrawn_work_leaves_the_queue(
+        self, curator: Client, alice: User, written: Annotation, labels: str
+    ) -> None:
+        if labels:
+            supervision.remove(written.task.round, written.annotator, labels, alice)
+        else:
+            supervision.withdraw(written, "copied", alice)
+        states = {"kept": ["draft"], "deleted": []}
+        assert [each.state for each in Checklist.objects.all()] == states.get(labels, ["retired"])
+        if labels in ("", "excluded"):
+            assert "withdrawn" in curator.get(url("checklists"), {"state": "retired"}).content.decode()
+            page = curator.get(url("checklist", self.draft(written).pk)).content.decode()
+            assert "from a submission that was withdrawn" in page
+            assert url("round_label", written.pk) in page
+
+    @pytest.mark.parametrize("first", ["withdrawn", "excluded"])
+    def test_a_deletion_takes_the_texts_of_what_was_withdrawn_before(
+        self, alice: User, written: Annotation, first: str
+    ) -> None:
+        if first == "withdrawn":
+            supervision.withdraw(written, "copied", alice)
+        else:
+            supervision.remove(written.task.round, written.annotator, "excluded", alice)
+        supervision.remove(written.task.round, written.annotator, "deleted", alice)
+        assert not Checklist.objects.exists()
+
+    @pytest.mark.parametrize("made", ["approved", "edited"])
+    def test_a_deletion_leaves_what_a_curator_approved_or_went_on_from(
+        self, alice: User, written: Annotation, made: str
+    ) -> None:
+        draft = self.draft(written)
+        if made == "approved":
+            draft.approve(alice)
+        else:
+            draft.retire()
+            draft.edit(["Is it short and true?"], alice)
+        before = set(Checklist.objects.values_list("pk", "state"))
+        supervision.remove(written.task.round, written.annotator, "deleted", alice)
+        assert set(Checklist.objects.values_list("pk", "state")) == before
+
+    def test_a_withdrawal_goes_by_what_is_stored(self, alice: User, written: Annotation) -> None:
+        stale = Annotation.objects.get(pk=written.pk)
+        newer = Content(written=Written("yes", "yes", ("Is it brief?",)))
+        labelling.correct(written.task, written.annotator, newer, token="c", version=written.version)
+        supervision.withdraw(stale, "copied", alice)
+        assert [each.state for each in Checklist.objects.all()] == ["retired"]
+
+    @pytest.mark.parametrize("labels", ["", "excluded", "deleted"])
+    def test_a_submission_without_questions_any_more_is_withdrawn_as_any(
+        self, alice: User, written: Annotation, labels: str
+    ) -> None:
+        labelling.correct(
+            written.task, written.annotator, Content(written=Written("no", "no")), token="c", version=written.version
+        )
+        written.refresh_from_db()
+        written.written["checklist"] = build.checklist(written.task.item, "Is it old?", approved=False).pk
+        written.save()  # as it was kept once
+        if labels:
+            supervision.remove(written.task.round, written.annotator, labels, alice)
+        else:
+            supervision.withdraw(written, "copied", alice)
+        assert not Annotation.objects.counted().exists()
+
+    def test_what_a_curator_made_of_it_stays_and_says_where_it_is_from(
+        self, curator: Client, alice: User, written: Annotation
+    ) -> None:
+        draft = self.draft(written)
+        draft.edit(["Is it short and true?"], alice)
+        supervision.withdraw(written, "copied", alice)
+        assert (self.draft(written).state, texts(draft)) == ("draft", ["Is it short and true?"])
+        page = curator.get(url("checklists"))
+        assert page.context["n_unmarked"] == 0
+        assert f'name="shown" value="{draft.pk}"' not in page.content.decode()
+        assert "approve_all" not in page.content.decode()
+
+    def test_a_draft_that_came_too_late_says_so(
+        self, curator: Client, project: Project, written: Annotation, abe: User, draft: Checklist
+    ) -> None:
+        round = written.task.round
+        assert assignment.next_task(round, abe)
+        round.close()
+        stored = Annotation.objects.get(annotator=abe)
+        content = Content(written=Written("yes", "yes", ("Is it new?",)))
+        late = labelling.save(stored.task, abe, content, token="t", version=0, submit=True)
+        assert late.surplus
+        page = curator.get(url("checklists"))
+        assert [source for _draft, source in page.context["entries"] if source] == [late]
+        assert (page.content.decode().count(">surplus<"), page.context["n_unmarked"]) == (1, 2)
+        review = curator.get(url("checklist", self.draft(late).pk)).content.decode()
+        assert "came too late to be counted" in review
 
 
 class TestReview:

@@ -9,7 +9,8 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from annotate import assignment, labelling
-from annotate.labelling import AlreadySubmitted, Content, InvalidLabel, NoSeat, NotCorrectable, StaleSave
+from annotate.contents import Content, InvalidLabel, Written
+from annotate.labelling import AlreadySubmitted, NoSeat, NotCorrectable, StaleSave
 from annotate.models import Annotation, Assignment, Project, Task, User
 from annotate.signals import labels_changed, round_opened
 from tests import build
@@ -46,12 +47,9 @@ def test_a_correction_replaces_what_was_submitted(project: Project, ann: User) -
     labelling.correct(task, ann, corrected, token="new", version=stored.version)
 
     stored.refresh_from_db()
-    assert stored.content() == {
-        "score": 5,
-        "answers": {str(first.pk): "no", str(second.pk): "yes"},
-        "effect": "harder",
-        "comment": "looked again",
-    }
+    assert Content.of(stored) == corrected
+    before = stored.revisions.get()
+    assert (before.version, before.why, Content.from_json(before.content).score) == (1, "corrected", 2)
     assert (stored.state, stored.surplus, stored.version) == ("submitted", False, 2)
     with pytest.raises(InvalidLabel, match="question 2"):
         labelling.correct(task, ann, Content(5, {first.pk: "no"}, "none"), token="x", version=2)
@@ -186,3 +184,65 @@ def test_the_database_keeps_withdrawals_in_order(task: Task, ann: User) -> None:
         Annotation.objects.update(state="withdrawn", submitted_at=None)
     with pytest.raises(IntegrityError), transaction.atomic():
         Annotation.objects.update(withdrawn_because="a reason without a withdrawal")
+
+
+def test_whoever_was_taken_out_of_a_round_corrects_nothing(task: Task, ann: User) -> None:
+    stored = build.submitted(task, ann, 2)
+    task.round.participations.filter(annotator=ann).update(state="removed")
+    with pytest.raises(NotCorrectable, match="no longer work in it"):
+        labelling.correct(task, ann, Content(4), token="x", version=stored.version)
+    stored.refresh_from_db()
+    assert stored.score == 2
+
+
+class TestWrittenChecklists:
+    @pytest.fixture
+    def written(self, project: Project, ann: User) -> Annotation:
+        build.item(project, systems=("Aster",))
+        task = build.round(project, "checklist_writing", overlap=1).tasks.get()
+        return build.said(task, ann, self.content("Is it short?", "Is it true?"))
+
+    def content(self, *questions: str, comment: str = "") -> Content:
+        return Content(comment=comment, written=Written("yes", "yes", questions))
+
+    def correct(self, written: Annotation, content: Content) -> None:
+        labelling.correct(
+            written.task, written.annotator, content, token=f"t{written.version}", version=written.version
+        )
+
+    def test_a_correction_edits_the_draft_of_its_writer(self, written: Annotation) -> None:
+        self.correct(written, self.content("Is it brief?"))
+        [draft] = written.task.item.checklists.all()
+        assert [question.text for question in draft.questions.all()] == ["Is it brief?"]
+
+    def test_what_a_curator_made_of_it_stays(self, written: Annotation, alice: User) -> None:
+        written.task.item.checklists.get().edit(["Is it curated?"], alice)
+        self.correct(written, self.content("Is it short?", "Is it true?", comment="a comment alone"))
+        curated = written.task.item.checklists.get()
+        assert [question.text for question in curated.questions.all()] == ["Is it curated?"]
+        written.refresh_from_db()
+        self.correct(written, self.content("Is it brief?"))
+        newest = written.task.item.checklists.latest("version")
+        assert newest.parent == curated
+        assert [question.text for question in curated.questions.all()] == ["Is it curated?"]
+
+    def test_without_a_usable_instruction_there_is_no_draft_until_there_is_one_again(self, written: Annotation) -> None:
+        checklists = written.task.item.checklists
+        self.correct(written, Content(written=Written("no", "no")))
+        written.refresh_from_db()
+        assert (checklists.count(), written.written.get("checklist")) == (0, None)
+        self.correct(written, self.content("Is it brief?"))
+        written.refresh_from_db()
+        assert checklists.get().pk == written.written["checklist"]
+
+    def test_what_a_curator_made_of_an_unusable_instruction_stays(self, written: Annotation, alice: User) -> None:
+        curated = written.task.item.checklists.get().edit(["Is it curated?"], alice)
+        self.correct(written, Content(written=Written("no", "no")))
+        written.refresh_from_db()
+        self.correct(written, self.content("Is it brief?"))
+        assert [question.text for question in curated.questions.all()] == ["Is it curated?"]
+        assert written.task.item.checklists.count() == 2
+
+    def test_two_equal_questions_are_refused_with_a_sentence(self, written: Annotation) -> None:
+        with pytest.raises(InvalidLabel, match="Two questions are the same"):
+            self.correct(written, self.content("Is it short?", "is it  short?"))

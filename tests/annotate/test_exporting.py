@@ -6,19 +6,24 @@ import csv
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotate import adjudication, labelling
+from annotate.contents import Content, Written
 from annotate.exporting import streams
 from annotate.exporting.labels import COLUMNS, label_rows
 from annotate.exporting.streams import csv_lines, download, jsonl_lines, safe_cell
-from annotate.models import Annotation, Project, Round, User
+from annotate.models import Annotation, Assignment, Project, Round, User
 from tests import build
 
 
@@ -90,7 +95,27 @@ class TestLabels:
             "surplus": False,
             "seconds": 61,
             "submitted_at": annotation.submitted_at.isoformat(),
+            "source": "annotator",
+            "state": "submitted",
+            "withdrawn_because": "",
+            "purpose": "labels",
+            "shown_in": None,
+            "other_response_id": None,
+            "other_system": "",
+            "left": None,
+            "about": "response",
+            "quote": "",
+            "flagged": False,
+            "flag_note": "",
+            "task_quote": "",
+            "checklist_flagged": False,
+            "checklist_flag_note": "",
+            "revisions": 0,
+            "exposure": annotation.exposure,
+            "adjudication_id": None,
+            "adjudicator": None,
         }
+        assert annotation.exposure["checklist"] == task.checklist_id
         assert [row["surplus"] for row in rows] == [False] * 3 + [True] * 3
 
     def test_csv_says_the_same(self, client: Client, bob: User, labelled: Round) -> None:
@@ -115,8 +140,130 @@ class TestLabels:
         round = build.round(project, Round.Kind.CHECK_THEN_SCORE)
         for task in round.tasks.all():
             build.submitted(task, ann, 3)
-        with django_assert_num_queries(3):
+        with django_assert_num_queries(6):
             assert len(list(label_rows(round))) == 24
+
+    def test_a_pair_says_what_each_label_is_about(self, project: Project, ann: User) -> None:
+        item = build.item(project, systems=("Aster", "Briar"))
+        question = build.checklist(item, "Is it short?").questions.get()
+        round = build.round(project, Round.Kind.PAIRWISE_CHECKLIST)
+        round.tasks.update(swapped=True)
+        task = round.tasks.get()
+        quotes = {f"{question.pk}-other": "the end", "whole": "all of it"}
+        flags = {str(question.pk): "", "checklist": "too short"}
+        said = Content(
+            answers={question.pk: "yes"},
+            other_answers={question.pk: "unsure"},
+            preference=5,
+            quotes=quotes,
+            flags=flags,
+        )
+        build.said(task, ann, said)
+        rows = list(label_rows(round))
+        names = ("facet", "about", "value", "quote", "flagged", "flag_note")
+        assert [tuple(row[name] for name in names) for row in rows] == [
+            ("preference", None, 5, None, None, None),
+            ("question", "response", "yes", "", True, ""),
+            ("question", "other", "unsure", "the end", True, ""),
+        ]
+        for row in rows:
+            assert (row["response_id"], row["other_response_id"]) == (task.response_id, task.other_id)
+            assert (row["system"], row["other_system"], row["left"]) == ("Aster", "Briar", "other")
+            assert (row["task_quote"], row["checklist_flagged"]) == ("all of it", True)
+            assert row["checklist_flag_note"] == "too short"
+            assert row["exposure"]["left"] == task.other_id
+
+    def test_a_written_checklist_is_one_label_with_its_questions(self, project: Project, ann: User) -> None:
+        build.item(project)
+        round = build.round(project, Round.Kind.CHECKLIST_WRITING)
+        made = build.said(round.tasks.get(), ann, Content(written=Written("yes", "yes", ("Short?", "真実か。"))))
+        rows = list(label_rows(round))
+        assert [(row["facet"], row["value"]) for row in rows] == [
+            ("safe", "yes"),
+            ("sensible", "yes"),
+            ("checklist", ["Short?", "真実か。"]),
+        ]
+        assert {row["checklist_id"] for row in rows} == {made.written["checklist"]}
+        assert '"[""Short?"", ""真実か。""]"' in "".join(csv_lines(rows, COLUMNS))
+
+    def test_decisions_are_rows_without_an_annotator(self, project: Project, ann: User, abe: User, bob: User) -> None:
+        build.item(project, systems=("Aster",))
+        round = build.round(project)
+        task = round.tasks.get()
+        build.submitted(task, ann, 1)
+        build.submitted(task, abe, 5)
+        adjudication.decide(task, bob, Content(3))
+        newest = adjudication.decide(task, bob, Content(4, comment="read again"))
+        rows = list(label_rows(round))
+        names = ("source", "state", "annotator", "annotator_id", "annotation_id", "adjudicator", "value", "comment")
+        assert [tuple(row[name] for name in names) for row in rows[2:]] == [
+            ("adjudicator", "decided", None, None, None, "bob", 4, "read again"),
+            ("adjudicator", "superseded", None, None, None, "bob", 3, ""),
+        ]
+        assert rows[2]["adjudication_id"] == newest.pk
+        assert [(row["source"], row["adjudication_id"]) for row in rows[:2]] == [("annotator", None)] * 2
+
+    def test_decisions_carry_passages_and_reports(self, labelled: Round, bob: User) -> None:
+        task = labelled.tasks.get()
+        assert task.checklist
+        first, second = task.checklist.questions.all()
+        content = Content(
+            3,
+            {first.pk: "yes", second.pk: "no"},
+            "none",
+            quotes={str(first.pk): "a rose", "whole": "all of it"},
+            flags={str(second.pk): "True of what?", "checklist": "Too short"},
+        )
+        adjudication.decide(task, bob, content)
+        rows = [row for row in label_rows(labelled) if row["source"] == "adjudicator"]
+        assert [(row["facet"], row.get("quote"), row.get("flagged"), row.get("flag_note")) for row in rows] == [
+            ("score", None, None, None),
+            ("question", "a rose", False, ""),
+            ("question", "", True, "True of what?"),
+        ]
+        whole = {(row["task_quote"], row["checklist_flagged"], row["checklist_flag_note"]) for row in rows}
+        assert whole == {("all of it", True, "Too short")}
+
+    def test_corrected_and_withdrawn_labels_say_so(self, project: Project, ann: User, abe: User) -> None:
+        build.item(project, systems=("Aster",))
+        round = build.round(project)
+        task = round.tasks.get()
+        stored = build.submitted(task, ann, 2)
+        labelling.correct(task, ann, Content(4), token="c", version=stored.version)
+        labelling.withdraw(build.submitted(task, abe, 1), "left the study")
+        names = ("annotator", "value", "state", "withdrawn_because", "revisions")
+        assert [tuple(row[name] for name in names) for row in label_rows(round)] == [
+            ("ann", 4, "submitted", "", 1),
+            ("abe", 1, "withdrawn", "left the study", 0),
+        ]
+
+    def test_what_is_expected_of_a_training_set_is_no_label(self, project: Project, ann: User, alice: User) -> None:
+        build.item(project, systems=("Aster",))
+        practice = build.round(project, purpose=Round.Purpose.TRAINING, overlap=1)
+        working = build.round(project)
+        task = practice.tasks.get()
+        task.key = Annotation.objects.create(task=task, annotator=alice, score=5, comment="because", version=1)
+        task.save()
+        seat = Assignment.objects.create(task=task, seat=1, state="submitted", annotator=ann, shown_in=working)
+        Annotation.objects.create(
+            task=task,
+            annotator=ann,
+            score=3,
+            state="submitted",
+            submitted_at=timezone.now(),
+            assignment=seat,
+            version=1,
+        )
+        names = ("source", "purpose", "shown_in", "annotator", "value")
+        assert [tuple(row[name] for name in names) for row in label_rows(practice)] == [
+            ("annotator", "training", working.pk, "ann", 3),
+            ("expected", "training", None, None, 5),
+        ]
+        assert list(label_rows(working)) == []
+
+    def test_every_column_is_documented(self) -> None:
+        text = (Path(__file__).parents[2] / "docs/export-format.md").read_text()
+        assert set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|([^|]*)\|", text, re.MULTILINE)))) == set(COLUMNS)
 
     def test_who_may_export(
         self, client: Client, alice: User, bob: User, ann: User, charlie: User, labelled: Round

@@ -213,7 +213,7 @@ class TestItem:
     def test_texts_can_be_read_as_written(self, researcher: Client, project: Project) -> None:
         item = build.item(project, "i", instruction="# Do **this** <script>")
         page = researcher.get(url("item", item.pk), {"text": "plain"}).content.decode()
-        assert '<pre class="wrap"># Do **this** &lt;script&gt;</pre>' in page
+        assert '<pre class="wrap" lang=""># Do **this** &lt;script&gt;</pre>' in page
 
     def test_hostile_texts_stay_texts(self, researcher: Client, project: Project) -> None:
         item = build.item(project, '"><script>alert(1)</script>', systems=())

@@ -10,7 +10,8 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from annotate import assignment, labelling
-from annotate.labelling import AlreadySubmitted, Content, InvalidLabel, NoSeat, StaleSave
+from annotate.contents import Content, InvalidLabel, read_content
+from annotate.labelling import AlreadySubmitted, NoSeat, StaleSave
 from annotate.models import Annotation, Answer, Assignment, Project, Role, Task, User
 from tests import build
 
@@ -107,12 +108,7 @@ class TestSaving:
         save(checked, ann, Content(None, {first.pk: "yes"}, "", "half way"), 0)
         save(checked, ann, Content(4, {first.pk: "no", second.pk: "yes"}, "easier", "done"), 1, "u")
         stored = Annotation.objects.get(task=checked)
-        assert stored.content() == {
-            "score": 4,
-            "answers": {str(first.pk): "no", str(second.pk): "yes"},
-            "effect": "easier",
-            "comment": "done",
-        }
+        assert Content.of(stored) == Content(4, {first.pk: "no", second.pk: "yes"}, "easier", "done")
         assert (stored.state, stored.version) == ("draft", 2)
 
     def test_the_same_save_twice_is_stored_once(self, task: Task, ann: User) -> None:
@@ -167,27 +163,27 @@ class TestValues:
     @pytest.mark.parametrize("score", ["0", "6", "3.5", "", "five", "９", "-1", "1e1", "9" * 40])
     def test_no_score_off_the_scale(self, task: Task, ann: User, score: str) -> None:
         with pytest.raises(InvalidLabel):
-            save(task, ann, labelling.read_content(task, {"score": score}), 0, submit=True)
+            save(task, ann, read_content(task, {"score": score}), 0, submit=True)
         assert Annotation.objects.get(task=task).score is None
 
     def test_no_answer_to_a_foreign_question(self, project: Project, checked: Task) -> None:
         other = build.checklist(build.item(project), "Something else?")
         foreign = other.questions.get().pk
         with pytest.raises(InvalidLabel, match="not on this checklist"):
-            labelling.read_content(checked, {f"answer-{foreign}": "yes"})
+            read_content(checked, {f"answer-{foreign}": "yes"})
 
     def test_not_applicable_only_where_the_round_offers_it(self, checked: Task) -> None:
         assert checked.checklist is not None
         name = f"answer-{checked.checklist.questions.first().pk}"  # type: ignore[union-attr]
         with pytest.raises(InvalidLabel):
-            labelling.read_content(checked, {name: "na"})
+            read_content(checked, {name: "na"})
         checked.round.allow_na = True
-        assert list(labelling.read_content(checked, {name: "na"}).answers.values()) == ["na"]
+        assert list(read_content(checked, {name: "na"}).answers.values()) == ["na"]
 
     @pytest.mark.parametrize("comment", ["x" * 10_001, "bell \x07", "nul \x00"])
     def test_bad_comments_are_refused_and_shown_again(self, task: Task, comment: str) -> None:
         with pytest.raises(InvalidLabel) as refused:
-            labelling.read_content(task, {"comment": comment, "score": "3"})
+            read_content(task, {"comment": comment, "score": "3"})
         assert refused.value.content is not None
         assert (refused.value.content.comment, refused.value.content.score) == (comment, 3)
 
