@@ -1,0 +1,245 @@
+// Nothing is lost: each change is kept in the browser at once and sent a moment later; one request is under way at a time.
+// A save names the version it was made from and carries a token: sent twice, also after a reload, it is stored once.
+
+import { contentOf, differences, field, fill } from "./form.js";
+import { forget, keep, kept } from "./store.js";
+import { announce, clockTime, words } from "./words.js";
+
+const SAVE_AFTER_MS = 400;
+const RETRY_AFTER_MS = 5000;
+const KEEPALIVE_BYTES = 60_000; // browsers refuse to keep larger requests alive
+
+class LoggedOut extends Error {}
+
+async function post(url, data) {
+  const size = [...data].reduce((sum, [name, value]) => sum + new Blob([name, value]).size + 100, 0);
+  // The token of the cookie is the present one, also after a login in another tab.
+  const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1];
+  const reply = await fetch(url, {
+    method: "POST",
+    body: data,
+    headers: cookie ? { "X-CSRFToken": cookie } : {},
+    redirect: "manual",
+    keepalive: size < KEEPALIVE_BYTES,
+  });
+  const isJson = (reply.headers.get("Content-Type") ?? "").startsWith("application/json");
+  if (reply.type === "opaqueredirect" || (reply.status === 403 && !isJson)) throw new LoggedOut();
+  // A refusal that is a page of its own would be the same again: such as a form that is too large.
+  if (!isJson && reply.status >= 400 && reply.status < 500) return { status: 400, said: { error: words("rejected") } };
+  if (!isJson || reply.status >= 500) throw new Error(`status ${reply.status}`);
+  return { status: reply.status, said: await reply.json() };
+}
+
+export class Saving {
+  // `go` takes the reply to a submission; `choose(reply)` shows both texts and resolves to "mine" or "theirs" or nothing;
+  // `isOver(reply)` tells that the task can no longer be saved; `missing()` leads to what is missing.
+  constructor({ root, form, signal, go, choose, isOver, missing }) {
+    Object.assign(this, { form, signal, go, choose, isOver, missing });
+    this.task = root.dataset.task;
+    this.url = root.dataset.save;
+    this.corrects = "corrects" in root.dataset;
+    this.state = root.querySelector("#save-state");
+    this.problem = root.querySelector("#problem");
+    this.ask = root.querySelector("#ask");
+    this.stored = contentOf(form); // what the server has
+    this.refused = null; // content that the server refused: it waits for a change
+    this.busy = false;
+    this.submitting = false;
+    this.conflict = null;
+    this.troubled = false;
+    this.savedText = "";
+    form.addEventListener("input", () => this.changed(), { signal });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    }, { signal });
+    root.querySelector("#choose").addEventListener("click", () => this.decide(), { signal });
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") this.send();
+    }, { signal });
+    window.addEventListener("online", () => this.send(), { signal });
+    signal.addEventListener("abort", () => clearTimeout(this.timer));
+    this.restore();
+  }
+
+  get pending() {
+    return differences(this.stored, contentOf(this.form)).length;
+  }
+
+  show(kind, text) {
+    this.state.className = `save-state push is-${kind}`;
+    this.state.textContent = text;
+  }
+
+  trouble(text) {
+    this.show("unsaved", text);
+    if (this.told !== text) announce(text);
+    this.told = text;
+    this.troubled = true;
+  }
+
+  keepHere() {
+    const { form } = this;
+    keep(this.task, {
+      content: contentOf(form),
+      version: field(form, "version").value,
+      token: field(form, "token").value,
+      seconds: field(form, "active_seconds").value,
+    });
+  }
+
+  restore() {
+    const copy = kept(this.task);
+    if (!copy) return;
+    const { form } = this;
+    if (!differences(this.stored, copy.content).length || this.problem.textContent || form.querySelector(".comparison")) {
+      forget(this.task);
+      return;
+    }
+    fill(form, copy.content);
+    const seconds = field(form, "active_seconds");
+    seconds.value = Math.max(Number(seconds.value), Number(copy.seconds) || 0);
+    form.dispatchEvent(new Event("input", { bubbles: true }));
+    // With its token, a copy that did reach the server is known there. With an older version, the server answers with
+    // both texts, and the annotator chooses.
+    field(form, "version").value = copy.version;
+    field(form, "token").value = copy.token;
+    this.keepHere();
+    announce(words("restored"));
+  }
+
+  changed() {
+    field(this.form, "token").value = "";
+    this.refused = null;
+    this.submitting = false;
+    this.problem.textContent = "";
+    this.keepHere();
+    if (this.corrects) this.show("kept", words("here"));
+    else if (!this.conflict) {
+      if (!this.troubled) this.show("saving", words("saving"));
+      this.later(SAVE_AFTER_MS);
+    }
+  }
+
+  // The task is handed back: nothing more is sent, and nothing kept.
+  giveUp() {
+    this.conflict = {};
+    clearTimeout(this.timer);
+    forget(this.task);
+  }
+
+  later(milliseconds) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(), milliseconds);
+  }
+
+  submit() {
+    this.submitting = true;
+    this.ask.textContent = "";
+    if (this.conflict) this.decide();
+    else this.send();
+  }
+
+  async send() {
+    const { form } = this;
+    const submits = this.submitting;
+    const content = contentOf(form);
+    if (this.busy || this.conflict || this.signal.aborted) return;
+    if (!submits && (this.corrects || this.refused || !this.pending)) return;
+    this.busy = true;
+    clearTimeout(this.timer);
+    field(form, "token").value ||= crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+    this.keepHere();
+    const data = new FormData(form);
+    data.set("action", !submits ? "save" : this.corrects ? "correct" : "submit");
+    if (!this.troubled) this.show("saving", words("saving"));
+    // What was typed on while a submission is under way would be lost with its screen.
+    const focused = document.activeElement;
+    form.inert = submits;
+    const release = () => {
+      if (!form.inert) return;
+      form.inert = false;
+      if (form.contains(focused)) focused.focus({ preventScroll: true });
+    };
+    try {
+      const { status, said } = await post(this.url, data).finally(release);
+      this.busy = false;
+      await this.understand(status, said, content, submits);
+    } catch (error) {
+      this.busy = false;
+      if (this.signal.aborted) return;
+      const n = Math.max(this.pending, 1);
+      const why = error instanceof LoggedOut ? "loggedOut" : navigator.onLine ? "unreachable" : "offline";
+      this.trouble(words(why, { n }));
+      this.later(RETRY_AFTER_MS);
+    }
+  }
+
+  async understand(status, said, content, submitted) {
+    const { form } = this;
+    if (status === 200 && said.next) {
+      forget(this.task);
+      this.go(said);
+      return;
+    }
+    if (status === 200) {
+      field(form, "version").value = said.version;
+      this.stored = content;
+      if (this.pending) this.keepHere();
+      else forget(this.task);
+      if (submitted) {
+        field(form, "token").value = "";
+        this.submitting = false;
+        this.ask.textContent = said.ask;
+      }
+      this.savedText = words("saved", { time: clockTime(said.saved_at ?? Date.now()) });
+      this.show("saved", this.savedText);
+      if (this.troubled) announce(words("online"));
+      this.troubled = false;
+      this.told = "";
+      if (this.pending || this.submitting) this.later(0);
+    } else if (status === 409) {
+      this.conflict = said;
+      this.trouble(words("conflict"));
+      form.querySelector("#choose").hidden = false;
+      if (said.same) this.resolve("mine");
+      else this.decide();
+    } else if (status === 410) {
+      this.conflict = said;
+      this.trouble(said.error);
+      this.isOver(said, this);
+    } else if (submitted) {
+      this.submitting = false;
+      field(form, "token").value = "";
+      this.problem.textContent = said.error;
+      this.show("saved", this.savedText);
+      this.missing();
+      if (this.pending) this.later(0); // what is not complete is a draft all the same
+    } else {
+      this.refused = content;
+      this.trouble(words("refused", { why: said.error }));
+    }
+  }
+
+  async decide() {
+    if (this.conflict.next) this.isOver(this.conflict, this);
+    else this.resolve(await this.choose(this.conflict.comparison));
+  }
+
+  resolve(chosen) {
+    if (chosen === "mine") {
+      field(this.form, "version").value = this.conflict.version;
+      field(this.form, "token").value = "";
+      this.conflict = null;
+      this.troubled = false;
+      this.form.querySelector("#choose").hidden = true;
+      this.stored = {};
+      this.keepHere();
+      if (this.corrects && !this.submitting) this.show("kept", words("here"));
+      else this.send();
+    } else if (chosen === "theirs") {
+      forget(this.task);
+      location.reload();
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// A copy in this browser of what the server has not confirmed. Every page keeps its own, so that no tab writes over what
+// another one keeps. A page leaves its name to the next one of its tab when it ends, and no sooner: a tab that is
+// duplicated meanwhile takes along what the session holds.
+
+const NAME = "concord-page";
+const name = crypto.randomUUID?.() ?? String(Math.random());
+const keyOf = (task, page = name) => `concord-task-${task}:${page}`;
+const sources = new Map(); // by task: what this page's copy was taken from in other tabs, as [key, content]
+
+let before = null; // the page that this tab showed last
+try {
+  before = sessionStorage.getItem(NAME);
+  sessionStorage.removeItem(NAME);
+  window.addEventListener("pagehide", () => sessionStorage.setItem(NAME, name));
+} catch {
+  // A forbidden store keeps no copies either.
+}
+
+// The copy under a key, also one of an earlier version, or null where there is none that can be read.
+function read(key) {
+  try {
+    const copy = JSON.parse(localStorage.getItem(key));
+    return copy?.content instanceof Object ? { from: [], at: 0, ...copy } : null;
+  } catch {
+    return null;
+  }
+}
+
+const said = (copy) => JSON.stringify(copy?.content);
+
+// `copy` is { content, version, token, seconds }. One that says no more than what it was taken from is not kept before
+// something is changed: a tab that somebody only looked at would leave it behind for good.
+export function keep(task, copy) {
+  try {
+    const from = sources.get(task) ?? [];
+    if (from[0]?.[1] === said(copy) && !read(keyOf(task))) return;
+    localStorage.setItem(keyOf(task), JSON.stringify({ ...copy, from, at: Date.now() }));
+  } catch {
+    // A full or forbidden store leaves the server's copy as the only one.
+  }
+}
+
+// What the copy was taken from goes with it, unless its own tab went on.
+export function forget(task) {
+  try {
+    localStorage.removeItem(keyOf(task));
+    for (const [key, content] of sources.get(task) ?? []) if (said(read(key)) === content) localStorage.removeItem(key);
+    sources.delete(task);
+  } catch {
+    // Nothing was kept.
+  }
+}
+
+// The copy of this tab's last page, or else the newest of another tab, which may be open still: that one stays there.
+export function kept(task) {
+  try {
+    const last = keyOf(task, before);
+    const keys = Object.keys(localStorage).filter((key) => key.startsWith(keyOf(task, "")) && key !== last);
+    const others = keys.map((key) => [key, read(key)]).filter(([, copy]) => copy);
+    others.sort(([, one], [, other]) => other.at - one.at);
+    const own = before && read(last);
+    const [key, copy] = own ? [last, own] : (others[0] ?? []);
+    if (!copy) return null;
+    sources.set(task, own ? own.from : [[key, said(copy)], ...copy.from]);
+    if (own) {
+      localStorage.removeItem(last);
+      localStorage.setItem(keyOf(task), JSON.stringify(own));
+    }
+    return copy;
+  } catch {
+    return null;
+  }
+}
