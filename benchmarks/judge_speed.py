@@ -134,7 +134,7 @@ def measure(given: argparse.Namespace, folder: Path) -> int:
 def fill(calls: int, base_url: str, concurrency: int) -> tuple[Project, Judge, Round]:
     """A round of check-then-score, labelled by one person for every third response, and a judge."""
     from annotate import assignment, labelling
-    from annotate.labelling import Content
+    from annotate.contents import Content
     from annotate.models import Annotation, Round
     from tests import build
 
@@ -152,7 +152,9 @@ def fill(calls: int, base_url: str, concurrency: int) -> tuple[Project, Judge, R
         assert task.checklist is not None
         answers = dict.fromkeys(task.checklist.questions.values_list("pk", flat=True), "yes")
         said = Annotation.objects.get(task=task, annotator=person)
-        labelling.save(task, person, Content(3, answers, "none"), token="x", version=said.version, submit=True)
+        labelling.save(
+            task, person, Content(3, answers, "none"), token="x", version=said.version, submit=True, ask=False
+        )
     judge = build.judge(project, base_url, concurrency=concurrency, timeout_seconds=30)
     return project, judge, round
 

@@ -162,14 +162,14 @@ class Bench:
                 WHERE task_id IN (SELECT id FROM annotate_task WHERE round_id = {self.round.pk}
                                   AND position <= {filled})""",
             f"""INSERT INTO annotate_annotation (task_id, annotator_id, assignment_id, state, surplus, score, effect,
-                    comment, version, last_token, exposure, active_seconds, started_at, saved_at, submitted_at,
-                    withdrawn_because)
-                SELECT tasks.id, seats.annotator_id, seats.id, 'submitted', {self.no()}, {score}, '', '', 1, '', '{{}}',
-                    60, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP, ''
+                    comment, quotes, flags, written, version, last_token, exposure, active_seconds, started_at,
+                    saved_at, submitted_at, withdrawn_because)
+                SELECT tasks.id, seats.annotator_id, seats.id, 'submitted', {self.no()}, {score}, '', '', '{{}}',
+                    '{{}}', '{{}}', 1, '', '{{}}', 60, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP, ''
                 FROM annotate_task tasks JOIN annotate_assignment seats ON seats.task_id = tasks.id
                 WHERE tasks.round_id = {self.round.pk} AND seats.state = 'submitted'""",
-            f"""INSERT INTO annotate_answer (annotation_id, question_id, value)
-                SELECT said.id, questions.id, {answer}
+            f"""INSERT INTO annotate_answer (annotation_id, question_id, about_other, value)
+                SELECT said.id, questions.id, {self.no()}, {answer}
                 FROM annotate_task tasks JOIN annotate_annotation said ON said.task_id = tasks.id
                 JOIN annotate_question questions ON questions.checklist_id = tasks.checklist_id
                 WHERE tasks.round_id = {self.round.pk}""",
@@ -222,7 +222,7 @@ class Bench:
         from django.utils import timezone
 
         from annotate import labelling
-        from annotate.labelling import Content
+        from annotate.contents import Content
         from annotate.models import Annotation
         from annotate.signals import labels_changed
         from judging import moves
@@ -247,7 +247,7 @@ class Bench:
                 content = Content(1 + number % 5, answers, "none" if answers else "")
 
                 def submit() -> None:
-                    labelling.save(task, person, content, token=f"{number}", version=0, submit=True)  # noqa: B023
+                    labelling.save(task, person, content, token=f"{number}", version=0, submit=True, ask=False)  # noqa: B023
 
                 totals.append(milliseconds(submit))
         finally:

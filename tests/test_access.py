@@ -18,13 +18,14 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from annotate import assignment
 from annotate.access import CURATE
 from annotate.api.base import ProjectViewSet
-from annotate.models import Invitation, Role, Upload, User
+from annotate.models import Experiment, Invitation, Role, Upload, User
 from judging.runs import plan_judging
 from tests import build
 
-PUBLIC = {"login", "theme", "invitation", "healthz", "readyz"}
+PUBLIC = {"login", "theme", "language", "invitation", "healthz", "readyz"}
 FOR_EVERYBODY_LOGGED_IN = {
     "home",
+    "keys",
     "logout",
     "password_change",
     "password_change_done",
@@ -83,7 +84,15 @@ class World:
         self.checklist = build.checklist(self.item, approved=False)
         self.dimension = build.dimension(self.project)
         self.round = build.round(self.project)
-        self.task = assignment.next_task(self.round, annotator)
+        self.submission = build.submitted(self.round.tasks.all()[1], annotator, 3)
+        task = assignment.next_task(self.round, annotator)
+        assert task is not None
+        self.task = task
+        self.experiment = Experiment.objects.create(project=self.project, name="Two ways")
+        self.revealed = build.round(self.project, reveal="submitted").tasks.all()[0]
+        build.submitted(self.revealed, annotator, 3)
+        self.training = build.round(self.project, purpose="training")
+        self.practised = build.round(self.project, qualification=self.training)
         self.judge = build.judge(self.project)
         self.run = plan_judging(self.project, self.judge, "direct", self.round)
         self.upload = Upload.objects.create(project=self.project, user=curator, filename="a.jsonl", content=b"{}")
@@ -101,7 +110,7 @@ class World:
         def of(thing: Any, **more: Any) -> Callable[[], dict[str, Any]]:
             return lambda: {"slug": self.project.slug, "pk": thing.pk, **more}
 
-        response = self.item.responses.first()
+        response, annotator = self.item.responses.first(), self.people["annotator"]
         return {
             "home": nothing,
             "login": nothing,
@@ -109,8 +118,10 @@ class World:
             "password_change": nothing,
             "password_change_done": nothing,
             "tokens": nothing,
+            "keys": nothing,
             "token_delete": lambda: {"key": "nosuchtoken"},
             "theme": nothing,
+            "language": nothing,
             "invitation": lambda: {"token": self.token},
             "project_create": nothing,
             "project": slug,
@@ -131,9 +142,25 @@ class World:
             "rounds": slug,
             "round_create": slug,
             "round": of(self.round),
+            "round_preview": slug,
+            "round_seats": of(self.round),
+            "round_labels": of(self.round),
+            "round_annotator": of(self.round, person=annotator.pk),
+            "round_remove": of(self.round, person=annotator.pk),
+            "round_label": of(self.submission),
+            "experiment": of(self.experiment),
+            "reported": slug,
+            "training_set": of(self.training),
+            "training_key": of(self.training, position=1),
+            "training_key_save": of(self.training, position=1),
+            "practice": of(self.practised),
             "annotate": of(self.round),
             "task": of(self.task),
             "task_save": of(self.task),
+            "my_labels": of(self.round),
+            "revealed": of(self.revealed),
+            "adjudication": of(self.round),
+            "adjudicate": of(self.round, position=1),
             "export_labels": of(self.round, format="jsonl"),
             "judges": slug,
             "judge_create": slug,
@@ -165,11 +192,14 @@ class World:
             "api:item-detail": of(self.item),
             "api:response-list": slug,
             "api:response-detail": of(response),
+            "api:experiment-list": slug,
+            "api:experiment-detail": of(self.experiment),
             "api:round-list": slug,
             "api:round-detail": of(self.round),
             "api:round-open": of(self.round),
             "api:round-close": of(self.round),
             "api:round-labels": of(self.round),
+            "api:round-adjudications": of(self.round),
             "api:agreement": of(self.round),
             "api:judge-list": slug,
             "api:judge-detail": of(self.judge),

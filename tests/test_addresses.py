@@ -42,3 +42,15 @@ def test_the_value_is_the_replacement_character(client: Client, project: Project
 def test_the_api_takes_it_so_as_well(client: Client, project: Project, bob: User, listed: str, name: str) -> None:
     client.force_login(bob)
     assert client.get(f"/api/projects/garden/{listed}/", {name: "\0"}).status_code in (200, 400, 404)
+
+
+def test_a_number_that_is_far_too_long_names_nothing(client: Client, project: Project, bob: User) -> None:
+    client.force_login(bob)
+    practice = build.round(project, opened=False, purpose="training")
+    build.item(project)
+    practice.open()
+    endless = "9" * 5000
+    here = f"/projects/garden/rounds/{practice.pk}/training/"
+    refused = client.post(here, {"annotator": endless, "action": "pass"}, follow=True)
+    assert "Choose a member of the project." in refused.content.decode()
+    assert client.post("/projects/garden/rounds/preview/", {"draft": endless}).status_code == 200

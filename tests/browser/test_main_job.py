@@ -105,7 +105,7 @@ def open_round(page: Page) -> Round:
     page.get_by_label("Name").fill("Walk")
     page.get_by_label(re.compile("Check, then score")).check()
     page.get_by_role("button", name="Save the draft").click()
-    expect(page.get_by_text("4 responses, 3 annotators each: 12 labels.")).to_be_visible()
+    expect(page.locator(".figure", has_text="Tasks to submit in all")).to_contain_text("12")
     page.get_by_role("button", name="Open the round").click()
     expect(page.get_by_text("The round is open: 4 tasks wait for annotators.")).to_be_visible()
     return Round.objects.get(name="Walk")
