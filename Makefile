@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: install demo test lint format clean
+.PHONY: install demo test lint format messages clean
 
 install: $(VENV)/.runtime $(VENV)/.model
 
@@ -12,7 +12,7 @@ demo: install
 
 # Tests of one file stay together: they share the browser, the broker or the packaged model.
 test: $(VENV)/.dev $(VENV)/.model
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -26,6 +26,11 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Collects the texts that are marked for translation and compiles what is translated: needs the gettext tools.
+messages: $(VENV)/.dev
+	DEBUG=true $(BIN)/python manage.py makemessages --all --no-location --no-wrap -i .venv -i var -i tests -i benchmarks
+	DEBUG=true $(BIN)/python manage.py compilemessages -i .venv
 
 clean:
 	rm -rf $(VENV) var

@@ -75,7 +75,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "knox",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "django_htmx",
     "template_partials",
     "django.contrib.auth",
@@ -147,6 +146,8 @@ elif _database["ENGINE"] == "django.db.backends.postgresql":
         "max_size": whole("DATABASE_POOL_SIZE", 10, 1, 200),
         "timeout": 10,  # seconds; a health check should not wait longer for a database that is down
     }
+    # A statement of annotate.prepared that a connection runs this often is planned once.
+    _database["OPTIONS"]["prepare_threshold"] = 3 if flag("DATABASE_PREPARED", True) else None
 else:
     raise ImproperlyConfigured("DATABASE_URL must start with sqlite:// or postgres://.")
 
@@ -155,6 +156,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- people -----------------------------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "annotate.User"
+AUTHENTICATION_BACKENDS = ["annotate.logins.Backend"]
+SESSION_ENGINE = "annotate.logins"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -174,6 +177,7 @@ TRUSTED_PROXIES = whole("CONCORD_TRUSTED_PROXIES", 0, 0, 10)
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ja", "日本語")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = env.str("TIME_ZONE", default="UTC")
@@ -188,7 +192,7 @@ STORAGES = {
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG or DEMO or TESTING
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        else "config.storage.StaticFiles"
     },
 }
 WHITENOISE_USE_FINDERS = DEBUG or DEMO or TESTING
@@ -254,9 +258,6 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     # Groups the API by what comes after the project: items, rounds, runs, ...
     "SCHEMA_PATH_PREFIX": r"/api(/projects/\{slug\}(?=/.))?",
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
 }
 
 # --- jobs -------------------------------------------------------------------------------------------------------------

@@ -1,25 +1,19 @@
-from django.contrib.auth.decorators import login_required
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import IsAuthenticated
 
+import annotate.api.reference
 import annotate.api.urls
 import judging.api.urls
 
 api = [
     path("schema/", SpectacularAPIView.as_view(permission_classes=[IsAuthenticated]), name="schema"),
-    path(
-        "docs/",
-        login_required(
-            SpectacularSwaggerSplitView.as_view(
-                url_name="api:schema", permission_classes=[IsAuthenticated], template_name="api_docs.html"
-            )
-        ),
-        name="docs",
-    ),
+    path("docs/", annotate.api.reference.page, name="docs"),
     *annotate.api.urls.urlpatterns,
     *judging.api.urls.urlpatterns,
 ]
+
+handler500 = "annotate.views.errors.server_error"
 
 urlpatterns = [
     path("", include("annotate.urls")),
