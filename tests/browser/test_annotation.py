@@ -276,6 +276,22 @@ def test_sheets_open_and_close_by_keyboard(at: Open, make: Make) -> None:
     assert Assignment.objects.get(state="skipped").reason == "I know the author"
 
 
+def test_a_key_right_after_a_sheet_closed_is_not_lost(at: Open, make: Make) -> None:
+    page = at(make())
+    keys_ready(page)
+    page.keyboard.press("s")
+    expect(page.get_by_label("Why?")).to_be_focused()
+    # Before the browser draws again, the field of the closed sheet still has the focus.
+    page.get_by_label("Why?").evaluate(
+        """(field) => {
+          field.closest("[popover]").hidePopover();
+          document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "r", bubbles: true }));
+        }"""
+    )
+    expect(page.locator(".prose").first).to_be_hidden()
+    expect(page.locator(".plain pre").first).to_be_visible()
+
+
 def test_a_draft_survives_a_reload_and_another_browser(at: Open, make: Make) -> None:
     round = make()
     page = at(round)

@@ -7,6 +7,9 @@ const ANSWERS = new Set(["yes", "no", "na", "unsure"]);
 const EFFECTS = new Set(["easier", "none", "harder"]);
 const TYPED_IN = "textarea, select, input:not([type=radio], [type=checkbox])";
 
+// The field of a sheet that was just closed keeps the focus until the browser draws again.
+const typesIn = (field) => field.matches(TYPED_IN) && field.checkVisibility();
+
 const openOver = () => document.querySelector("dialog[open], [popover]:popover-open:not(#rest)");
 
 export function listen({ root, form, rows, order, evidence, toggleRaw, signal }) {
@@ -54,7 +57,7 @@ export function listen({ root, form, rows, order, evidence, toggleRaw, signal })
       return;
     }
     if (event.ctrlKey || event.metaKey) return;
-    if (event.target.matches(TYPED_IN)) {
+    if (typesIn(event.target)) {
       if (event.key === "Escape" && !over) event.target.blur();
       return;
     }
