@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from annotate.contents import Content, Written, questions_of, sides, turned
+from annotate.contents import Content, Written, preference_labels, questions_of, sides, turned
 from annotate.models import Annotation, Answer, Comparison, Participation, Task
-from annotate.screen import LETTERS, preference_labels
+from annotate.screen import LETTERS
 
 # From this many scores on, a score next to the expected one meets it.
 LONG_SCALE = 5
@@ -119,7 +119,7 @@ def _word(task: Task, content: Content, point: Point) -> str:
     if part == "preference":
         if content.preference is None:
             return ""
-        return dict(preference_labels())[turned(content.preference, swapped=bool(task.swapped))]
+        return preference_labels(*LETTERS)[turned(content.preference, swapped=bool(task.swapped))]
     value = getattr(content.written or Written(), part)
     return str(Answer.Value(value).label) if value else ""
 

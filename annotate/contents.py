@@ -124,6 +124,17 @@ def turned(preference: int, *, swapped: bool) -> int:
     return 6 - preference if swapped else preference
 
 
+def preference_labels(first: str, second: str) -> dict[int, str]:
+    """The five steps between two responses in words, from 1 (the first is much better), by what the two are called."""
+    return {
+        1: _("%(name)s is much better") % {"name": first},
+        2: _("%(name)s is better") % {"name": first},
+        3: _("Near-identical"),
+        4: _("%(name)s is better") % {"name": second},
+        5: _("%(name)s is much better") % {"name": second},
+    }
+
+
 def sides(task: Task) -> list[tuple[str, bool]]:
     """Of the responses on the screen, from the left: the ending of their field names, and whether each is the other
     response of the pair. A single response has no ending."""

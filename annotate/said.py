@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate.contents import CHECKLIST, WHOLE, Content, questions_of, sides, turned
+from annotate.contents import CHECKLIST, WHOLE, Content, preference_labels, questions_of, sides, turned
 from annotate.models import Annotation, Answer, Task
-from annotate.screen import LETTERS, preference_labels
+from annotate.screen import LETTERS
 
 
 class Said(NamedTuple):
@@ -132,16 +132,9 @@ def _whole(task: Task, contents: Sequence[Content], named: bool) -> Iterator[Row
 
 
 def _preferred(task: Task, preference: int) -> str:
-    return dict(preference_labels())[turned(preference, swapped=bool(task.swapped))]
+    return preference_labels(*LETTERS)[turned(preference, swapped=bool(task.swapped))]
 
 
 def _preferred_by_name(task: Task, preference: int) -> str:
-    words = {
-        1: _("%(first)s is much better"),
-        2: _("%(first)s is better"),
-        3: _("Near-identical"),
-        4: _("%(second)s is better"),
-        5: _("%(second)s is much better"),
-    }
     (first, _response), (second, _other) = _named_sides(task)
-    return words[preference] % {"first": first, "second": second}
+    return preference_labels(first, second)[preference]

@@ -12,7 +12,16 @@ from django.utils.translation import ngettext
 
 from annotate import gold
 from annotate.assignment import participation
-from annotate.contents import CHECKLIST, WHOLE, Content, answer_values, fields_of, questions_of, sides
+from annotate.contents import (
+    CHECKLIST,
+    WHOLE,
+    Content,
+    answer_values,
+    fields_of,
+    preference_labels,
+    questions_of,
+    sides,
+)
 from annotate.keys import Keys
 from annotate.models import Annotation, Answer, Round, Task, User
 
@@ -67,7 +76,8 @@ def screen_of(task: Task, user: User, content: Content) -> dict[str, Any]:
         "scores": [(str(score), anchor, keys.of_score(score, round.scores)) for score, anchor in round.anchored_scores],
         "has_anchors": any(anchor for _score, anchor in round.anchored_scores),
         "preferences": [
-            (str(number), label, keys.of_score(number, range(1, 6))) for number, label in preference_labels()
+            (str(number), label, keys.of_score(number, range(1, 6)))
+            for number, label in preference_labels(*LETTERS).items()
         ],
         "effects": [(effect.value, effect.label, keys[effect.value]) for effect in Annotation.Effect],
         "comment_for": [(reason.value, reason.label) for reason in _comment_reasons(round)],
@@ -75,17 +85,6 @@ def screen_of(task: Task, user: User, content: Content) -> dict[str, Any]:
         "seconds": content.active_seconds,
         "keys": keys,
     }
-
-
-def preference_labels() -> list[tuple[int, str]]:
-    """The five steps between two responses as they stand on the screen."""
-    return [
-        (1, _("A is much better")),
-        (2, _("A is better")),
-        (3, _("Near-identical")),
-        (4, _("B is better")),
-        (5, _("B is much better")),
-    ]
 
 
 def progress_of(round: Round, user: User, submitted: int | None = None) -> dict[str, int]:

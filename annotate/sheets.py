@@ -12,20 +12,12 @@ from statistics import mean, median, quantiles
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate import training
-from annotate.contents import turned
+from annotate.contents import preference_labels, turned
 from annotate.models import Annotation, Answer, Assignment, Participation, Round, User
 
 LEFT, RIGHT = (1, 2), (4, 5)
-PREFERENCES = {  # of a pair in its stored order
-    1: gettext_lazy("The first is much better"),
-    2: gettext_lazy("The first is better"),
-    3: gettext_lazy("Near-identical"),
-    4: gettext_lazy("The second is better"),
-    5: gettext_lazy("The second is much better"),
-}
 
 
 class Agreement(NamedTuple):
@@ -185,7 +177,7 @@ def _shares_of(part: str, round: Round, own: Any, others: Any) -> Shares | None:
         values = {score: f"{score} {text}".strip() for score, text in round.anchored_scores}
     elif part == "preference":
         title, column = _("Preferences, of the pair in its stored order"), "preference"
-        values = {number: str(text) for number, text in PREFERENCES.items()}
+        values = {**preference_labels(_("The first"), _("The second"))}
     else:
         title, column = _("Effect of the checklist"), "effect"
         values = {effect.value: str(effect.label) for effect in Annotation.Effect}

@@ -92,7 +92,7 @@ class ResponseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectV
         return Response.objects.filter(item__project=self.project).select_related("item")
 
 
-class MadeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSet):
+class ReadAndMakeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewSet):
     """What is made in the project as well as read; the serializer is told the project."""
 
     def get_serializer_context(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class MadeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, ProjectViewS
         return self.get_serializer(self.rows().get(pk=pk)).data
 
 
-class ExperimentViewSet(MadeViewSet):
+class ExperimentViewSet(ReadAndMakeViewSet):
     """Experiments; their arms are the rounds that name them."""
 
     queryset = Experiment.objects.all()
@@ -125,7 +125,7 @@ class ExperimentViewSet(MadeViewSet):
         return self._make(request)
 
 
-class RoundViewSet(MadeViewSet):
+class RoundViewSet(ReadAndMakeViewSet):
     """Rounds of human work: made as drafts, opened, closed."""
 
     queryset = Round.objects.all()

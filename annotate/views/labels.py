@@ -66,7 +66,7 @@ def annotate(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
 @members(*ANNOTATE)
 def task(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     """Show one task, or (POST) submit, save, correct or skip it and go on."""
-    found = _task(request, _SHOWN, project, pk)
+    found = _task(request, _TASK_WITH_TEXTS, project, pk)
     try:
         annotation = assignment.said_of(found.pk, request.user)
     except Annotation.DoesNotExist:
@@ -93,7 +93,7 @@ def task_save(request: MemberRequest, project: Project, pk: int) -> JsonResponse
     the `screen` of the next task and what to say there, where there is one. Otherwise with an error sentence, and
     where another version is stored with the `comparison` of both.
     """
-    found = _task(request, _FORM, project, pk)
+    found = _task(request, _TASK_FOR_SAVING, project, pk)
     action = request.POST.get("action", "save")
     following = reverse("annotate", args=[project.slug, found.round_id])
     content = Content()
@@ -225,7 +225,8 @@ def _screen(
     is for who knows already how many tasks they have submitted."""
     mixed = task.round.gold_id is not None
     if annotation.state == SUBMITTED:
-        said = _said_in(task.round.pk, request.user.pk, mixed=mixed).filter(submitted_at__lt=annotation.submitted_at)
+        done = _submitted_in(task.round.pk, request.user.pk, mixed=mixed)
+        said = done.filter(submitted_at__lt=annotation.submitted_at)
         recent = list(said.values_list("task", "active_seconds")[:PACE_OF])
     else:
         recent = (_RECENT_MIXED if mixed else _RECENT)(round=task.round.pk, user=request.user.pk)
@@ -250,15 +251,15 @@ def _task(request: MemberRequest, tasks: Prepared[Task], project: Project, pk: i
     return gold.place(found, request.user)
 
 
-_SHOWN = Prepared(
+_TASK_WITH_TEXTS = Prepared(
     lambda project, pk: Task.objects.with_texts().filter(round__project=project, pk=pk), project=int, pk=int
 )
-_FORM = Prepared(
+_TASK_FOR_SAVING = Prepared(
     lambda project, pk: Task.objects.for_saving().filter(round__project=project, pk=pk), project=int, pk=int
 )
 
 
-def _said_in(round: int, user: int, *, mixed: bool) -> QuerySet[Annotation]:
+def _submitted_in(round: int, user: int, *, mixed: bool) -> QuerySet[Annotation]:
     """What the annotator has submitted while working in this round, and is counted; the newest first. `mixed`: gold
     units are mixed in."""
     here = Q(task__round=round) | Q(assignment__shown_in=round) if mixed else Q(task__round=round)
@@ -267,7 +268,7 @@ def _said_in(round: int, user: int, *, mixed: bool) -> QuerySet[Annotation]:
 
 
 def _last(round: int, user: int, *, mixed: bool = False) -> QuerySet[Annotation, tuple[int, int]]:
-    return _said_in(round, user, mixed=mixed).values_list("task", "active_seconds")[:PACE_OF]
+    return _submitted_in(round, user, mixed=mixed).values_list("task", "active_seconds")[:PACE_OF]
 
 
 _RECENT = Prepared(_last, round=int, user=int)

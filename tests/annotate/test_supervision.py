@@ -13,6 +13,7 @@ from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import translation
 from django.utils import timezone
 
 from annotate import assignment, labelling, supervision
@@ -483,9 +484,18 @@ def test_the_side_habit_is_of_the_screen_not_of_the_stored_order(project: Projec
         stored = 6 - shown if task.swapped else shown
         labelling.save(task, ann, Content(preference=stored), token="t", version=0, submit=True)
         left, tie = left + (shown == 2), tie + (shown == 3)
-    habit = sheet_of(pairs, ann).habit
-    assert habit is not None
-    assert (habit.n, habit.left, habit.share) == (3, 3, 1.0)
+    sheet = sheet_of(pairs, ann)
+    assert sheet.habit is not None
+    assert (sheet.habit.n, sheet.habit.left, sheet.habit.share) == (3, 3, 1.0)
+    assert [row.value for row in sheet.shares[0].rows] == [
+        "The first is much better",
+        "The first is better",
+        "Near-identical",
+        "The second is better",
+        "The second is much better",
+    ]
+    with translation.override("ja"):
+        assert sheet_of(pairs, ann).shares[0].rows[0].value == "一つ目がずっと良い"
 
 
 def test_cannot_tell_counts_as_missing_and_skips_keep_their_reason(at: Client, project: Project, ann: User) -> None:
