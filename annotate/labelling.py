@@ -241,13 +241,13 @@ def _store(annotation: Annotation, content: Content, token: str) -> None:
 
 def _write_checklist(annotation: Annotation, content: Content) -> None:
     """The draft checklist of a writer's submission. A correction of the questions edits it, or follows it with a new
-    version where somebody else changed or approved it meanwhile; one that says that there can be none deletes it.
-    Training makes none."""
+    version where somebody else changed or approved it meanwhile; one that says that there can be none deletes it,
+    or keeps its number where it stays. Training makes none."""
     if content.written is None or annotation.task.key_id is not None:
         return
     if not content.written.usable:
-        writing.discard(annotation, delete=True)
-        annotation.written.pop("checklist", None)
+        if writing.discard(annotation, delete=True):
+            annotation.written.pop("checklist")
         return
     number, before = annotation.written.get("checklist"), annotation.written.get("questions", ())
     mine = Checklist.objects.filter(pk=number).first() if number else None

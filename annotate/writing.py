@@ -11,19 +11,21 @@ from annotate.models import Annotation, Checklist
 from annotate.models.checklist import trimmed
 
 
-def discard(annotation: Annotation, *, delete: bool = False) -> None:
-    """Retire, or delete, the draft that was made of a submission which counts no more. What somebody else changed,
-    approved or edited further meanwhile stays."""
+def discard(annotation: Annotation, *, delete: bool = False) -> bool:
+    """Retire, or delete, the draft that was made of a submission which counts no more; whether it is deleted. What
+    somebody else changed, approved or edited further meanwhile stays."""
     with transaction.atomic():
         number = annotation.written.get("checklist")
         drafts = Checklist.objects.filter(approved_at=None).select_for_update(of=("self",))  # retired ones as well
         draft = drafts.filter(pk=number).first() if number else None
         if draft is None or not is_as_written(draft, annotation):
-            return
+            return False
         if not delete:
             draft.retire()
         elif not draft.children.exists():
             draft.delete()
+            return True
+    return False
 
 
 def is_as_written(checklist: Checklist, annotation: Annotation) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from annotate import assignment, labelling
+from annotate import assignment, labelling, supervision, writing
 from annotate.contents import Content, InvalidLabel, Written
 from annotate.labelling import AlreadySubmitted, NoSeat, NotCorrectable, StaleSave
 from annotate.models import Annotation, Assignment, Project, Task, User
@@ -242,6 +242,26 @@ class TestWrittenChecklists:
         self.correct(written, self.content("Is it brief?"))
         assert [question.text for question in curated.questions.all()] == ["Is it curated?"]
         assert written.task.item.checklists.count() == 2
+        assert written.task.item.checklists.latest("version").parent == curated
+
+    @pytest.mark.parametrize("made", ["edited", "approved", "followed"])
+    def test_what_stays_after_an_unusable_correction_still_says_where_it_is_from(
+        self, written: Annotation, alice: User, made: str
+    ) -> None:
+        draft = written.task.item.checklists.get()
+        if made == "edited":
+            draft.edit(["Is it curated?"], alice)
+        elif made == "approved":
+            draft.approve(alice)
+        else:
+            draft.retire()
+            draft.edit(["Is it curated?"], alice)
+        self.correct(written, Content(written=Written("no", "no")))
+        written.refresh_from_db()
+        assert written.written["checklist"] == draft.pk
+        assert writing.uncounted([draft]) == {}
+        supervision.withdraw(written, "copied", alice)
+        assert writing.uncounted([draft]) == {draft.pk: written}
 
     def test_two_equal_questions_are_refused_with_a_sentence(self, written: Annotation) -> None:
         with pytest.raises(InvalidLabel, match="Two questions are the same"):

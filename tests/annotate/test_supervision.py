@@ -13,8 +13,7 @@ from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import translation
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from annotate import assignment, labelling, supervision
 from annotate.contents import Content
