@@ -57,6 +57,8 @@ COLUMNS = (
     "exposure",
     "adjudication_id",
     "adjudicator",
+    "experiment_id",
+    "experiment",
 )
 CHUNK = 500
 TASK = ("task__item", "task__response", "task__other", "task__checklist")
@@ -132,6 +134,8 @@ def _of_task(round: Round, task: Task) -> dict[str, Any]:
         "round": round.name,
         "kind": round.kind,
         "arm": round.arm,
+        "experiment_id": round.experiment_id,
+        "experiment": round.experiment.name if round.experiment else "",
         "purpose": round.purpose,
         "task": task.position,
         "item": task.item.external_id,

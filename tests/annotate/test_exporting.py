@@ -23,7 +23,7 @@ from annotate.contents import Content, Written
 from annotate.exporting import streams
 from annotate.exporting.labels import COLUMNS, label_rows
 from annotate.exporting.streams import csv_lines, download, jsonl_lines, safe_cell
-from annotate.models import Annotation, Assignment, Project, Round, User
+from annotate.models import Annotation, Assignment, Experiment, Project, Round, User
 from tests import build
 
 
@@ -114,6 +114,8 @@ class TestLabels:
             "exposure": annotation.exposure,
             "adjudication_id": None,
             "adjudicator": None,
+            "experiment_id": None,
+            "experiment": "",
         }
         assert annotation.exposure["checklist"] == task.checklist_id
         assert [row["surplus"] for row in rows] == [False] * 3 + [True] * 3
@@ -124,6 +126,22 @@ class TestLabels:
         assert len(rows) == 6
         assert (rows[0]["value"], rows[0]["question"], rows[0]["surplus"]) == ("4", "", "false")
         assert rows[0]["comment"] == "'=HYPERLINK(1)"
+
+    def test_an_arm_names_its_experiment(self, client: Client, bob: User, labelled: Round) -> None:
+        labelled.experiment = Experiment.objects.create(project=labelled.project, name="=Two ways")
+        labelled.save()
+        client.force_login(bob)
+        for line in export(client, labelled, "jsonl").splitlines():
+            row = json.loads(line)
+            assert (row["experiment_id"], row["experiment"], row["arm"]) == (
+                labelled.experiment.pk,
+                "=Two ways",
+                "checklist",
+            )
+        rows = list(csv.DictReader(io.StringIO(export(client, labelled, "csv"))))
+        assert {row["experiment"] for row in rows} == {"'=Two ways"}
+        listed = client.get(f"/api/projects/garden/rounds/{labelled.pk}/").json()
+        assert (listed["experiment"], listed["arm"]) == (labelled.experiment.pk, "checklist")
 
     def test_simulated_annotators_are_marked(self, project: Project) -> None:
         build.item(project, systems=("Aster",))
