@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from annotate import assignment
 from annotate.models import Checklist, Membership, Participation, Project, Response, Role, Round, User
+from annotate.screen import progress_of
 
 
 @dataclass(frozen=True)
@@ -25,15 +26,17 @@ class NextStep:
 
 @dataclass(frozen=True)
 class Work:
-    """What a round holds for one annotator: tasks submitted, and tasks that could still be theirs."""
+    """What a round holds for one annotator, counted in tasks: those that they have submitted of all that there are, as
+    the screen says it, and those that could still be theirs."""
 
     round: Round
     submitted: int
+    total: int
     available: int
 
     @property
-    def total(self) -> int:
-        return self.submitted + self.available
+    def waiting(self) -> str:
+        return _waiting(self.available)
 
 
 def counts_of(project: Project) -> dict[str, int]:
@@ -55,8 +58,7 @@ def work_for(project: Project, user: User) -> list[Work]:
     for round in project.rounds.open().for_labels().select_related("experiment"):
         if _is_other_arm(round, user):
             continue
-        submitted = assignment.participation(round, user).submitted
-        found.append(Work(round, submitted, assignment.available(round, user)))
+        found.append(Work(round, **progress_of(round, user), available=assignment.available(round, user)))
     return found
 
 
@@ -97,8 +99,11 @@ def _annotator_step(membership: Membership) -> NextStep:
     waiting = sum(work.available for work in work_for(membership.project, membership.user))
     if not waiting:
         return NextStep(_("Nothing waits for you at the moment."))
-    sentence = ngettext("One task waits for you.", "%(n)d tasks wait for you.", waiting) % {"n": waiting}
-    return NextStep(sentence, _("To your tasks"), _to("project", membership.project))
+    return NextStep(_waiting(waiting), _("To your tasks"), _to("project", membership.project))
+
+
+def _waiting(tasks: int) -> str:
+    return ngettext("One task waits for you.", "%(n)d tasks wait for you.", tasks) % {"n": tasks}
 
 
 def _material_step(project: Project, counts: dict[str, int], curates: bool) -> NextStep | None:

@@ -166,8 +166,12 @@ class RoundSerializer(serializers.ModelSerializer[Round]):
         required=False,
         help_text="What an annotator must explain in a comment.",
     )
-    labels_wanted = serializers.IntegerField(source="seats_total", read_only=True)
-    labels_submitted = serializers.IntegerField(source="seats_submitted", read_only=True)
+    labels_wanted = serializers.IntegerField(
+        source="seats_total", read_only=True, help_text="Tasks to submit in all: each one by as many people as overlap."
+    )
+    labels_submitted = serializers.IntegerField(
+        source="seats_submitted", read_only=True, help_text="So many of them are submitted and counted."
+    )
 
     class Meta:
         model = Round

@@ -200,6 +200,7 @@ def test_the_overview_shows_researchers_where_the_project_stands(client: Client,
     page = client.get(page_of(project)).content.decode()
     assert "Next step" in page
     assert "2 responses" in page
+    assert "Tasks submitted</th>" in page
     assert "1 / 6" in page
     assert page_of(project, "members") not in page
 
@@ -224,6 +225,21 @@ def test_annotators_see_their_open_rounds(client: Client, project: Project, ann:
     build.submitted(round.tasks.get(position=2), ann, 3)
     assert "You have done all that there is" in client.get(page_of(project)).content.decode()
     assert "Nothing waits for you" in client.get("/").content.decode()
+
+
+def test_the_overview_and_the_screen_count_the_same_tasks(
+    client: Client, project: Project, ann: User, abe: User
+) -> None:
+    build.item(project)
+    round = build.round(project, overlap=1)
+    build.submitted(round.tasks.get(position=1), abe, 3)
+    client.force_login(ann)
+    card = " ".join(client.get(page_of(project)).content.decode().split())
+    assert "Tasks submitted" in card
+    assert "0 of 2" in card
+    assert "One task waits for you." in card
+    screen = client.get(reverse("annotate", args=["garden", round.pk]), follow=True).content.decode()
+    assert "Tasks: 0 of 2 submitted" in screen
 
 
 def test_annotators_without_a_round_are_told_so_quietly(client: Client, project: Project, ann: User) -> None:
