@@ -87,3 +87,12 @@ def test_nothing_comes_from_another_host() -> None:
     assert "url(" not in CSS
     assert "@import" not in CSS
     assert not re.search(r'(?:src|href)="(?:https?:)?//', GUIDE)
+
+
+@pytest.mark.parametrize("template", [path for path in TEMPLATES if "is-stacked" in path.read_text()], ids=str)
+def test_cells_of_stacked_tables_have_the_names_of_their_columns(template: Path) -> None:
+    for table in re.findall(r'(?s)<table class="table is-stacked">.*?</table>', template.read_text()):
+        head, body = table.split("</thead>")
+        columns = re.findall(r'(?s)<th [^>]*scope="col"[^>]*>(.*?)</th>', head)
+        names = re.findall(r'<t[hd] data-name="(.*? %})"', body)
+        assert names == [column for column in columns if "visually-hidden" not in column]
