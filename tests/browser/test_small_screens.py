@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from annotate import assignment
-from annotate.models import Project, User
+from annotate.models import Annotation, Project, Round, User
 from tests import build
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, keys_ready
 
 PHONE = {"width": 360, "height": 740}
+# The first two, and both at 200 %.
+WINDOWS = [(1400, 900), (360, 740), (700, 450), (360, 370)]
 
 
 def logged_in(visit: Visit, user: User, **options: object) -> Page:
@@ -59,3 +61,48 @@ def test_lists_are_cards_on_a_phone(visit: Visit, project: Project, bob: User, a
     page.set_viewport_size({"width": 1400, "height": 900})
     assert sorted(roles(page)) == on_phone
     assert {"table", "row", "columnheader", "rowheader", "cell"} <= set(on_phone)
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize(("width", "height"), WINDOWS)
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_question_of_doubt_and_its_score_are_both_in_view(
+    visit: Visit, project: Project, ann: User, width: int, height: int, language: str, script: bool
+) -> None:
+    item = build.item(project, "tree", systems=("Aster",), instruction="Name one tree. " * 60, language="en")
+    build.checklist(item, *(f"Does the response name tree number {number} in one sentence?" for number in range(8)))
+    anchors = {str(score): "Does some of what was asked, or only a little of it" for score in range(1, 6)}
+    round = build.round(project, Round.Kind.CHECK_THEN_SCORE, overlap=1, scale_anchors=anchors)
+    viewport = {"width": width, "height": height}
+    page = logged_in(visit, ann, viewport=viewport, reduced_motion="reduce", java_script_enabled=script)
+    page.context.add_cookies([{"name": "django_language", "value": language, "domain": "localhost", "path": "/"}])
+    page.goto(reverse("annotate", args=["garden", round.pk]))
+    if script:
+        keys_ready(page)
+    for answer in page.locator('.segment:has([value="yes"])').all():
+        answer.click()
+    page.locator('.scale-step:has([name=score][value="1"])').click()
+    page.locator('.scale-step:has([value="none"]), .segment:has([value="none"])').click()
+    page.locator("[name=comment]").fill("far from the score")
+    submit = page.locator("#submit")
+    submit.click()
+    expect(page.locator("#ask")).not_to_be_empty()
+    expect(page.locator("#ask")).to_be_in_viewport(ratio=1)
+    score = page.locator(".scale-step:has(:checked)").first
+    for part in (score, submit):
+        expect(part).to_be_in_viewport(ratio=1)
+        assert uncovered(page, part)
+    submit.click()
+    expect(page.locator("#answer")).to_have_count(0)
+    assert Annotation.objects.counted(round).get().score == 1
+
+
+def uncovered(page: Page, part: Locator) -> bool:
+    """Whether nothing lies over the part's corners, as it stands now."""
+    box = part.bounding_box()
+    assert box is not None
+    left, right = box["x"] + 2, box["x"] + box["width"] - 2
+    top, bottom = box["y"] + 2, box["y"] + box["height"] - 2
+    corners = [(x, y) for x in (left, right) for y in (top, bottom)]
+    at = "([part, x, y]) => part.contains(document.elementFromPoint(x, y))"
+    return all(page.evaluate(at, [part.element_handle(), x, y]) for x, y in corners)

@@ -191,6 +191,8 @@ export class Saving {
         field(form, "token").value = "";
         this.submitting = false;
         this.ask.textContent = said.ask;
+        // What it asks about is in view with it.
+        form.querySelector("[name=score]:checked")?.closest(".scale-step").scrollIntoView({ block: "nearest" });
       }
       this.savedText = words("saved", { time: clockTime(said.saved_at ?? Date.now()) });
       this.show("saved", this.savedText);
