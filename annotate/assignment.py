@@ -153,7 +153,7 @@ def _take_gold(round: Round, user: User) -> bool:
 
 def _under_lease(round: int) -> AssignmentQuerySet:
     """The leased seats of this round, those of gold units among them."""
-    return Assignment.objects.filter(Q(task__round=round) | Q(shown_in=round), state=LEASED)
+    return Assignment.objects.in_round(round).filter(state=LEASED)
 
 
 def _held(round: Round, user: User) -> AssignmentQuerySet:
@@ -210,6 +210,19 @@ def may_take(seat: Assignment, user: User, round: Round) -> bool:
     return _open_to(Assignment.objects.filter(pk=seat.pk), user.pk, _limit(round)).exists()
 
 
+def free(held: Q, seats: models.QuerySet[Assignment]) -> int:
+    """Free those of the seats for which the condition, on their own columns, holds when they are written.
+
+    A gold unit's counts as skipped: it is its annotator's own, and without it the unit would show itself as gold.
+    Returns the number of seats.
+    """
+    chosen = list(seats.filter(held).values_list("pk", flat=True))
+    # By number, because a joined condition becomes a subquery that PostgreSQL does not look at again after a wait.
+    still = Assignment.objects.filter(held, pk__in=chosen)
+    skipped = still.exclude(shown_in=None).update(state=Assignment.State.SKIPPED, leased_until=None)
+    return skipped + still.filter(shown_in=None).update(state=FREE, annotator=None, leased_until=None)
+
+
 def renew(task: Task, user: User) -> bool:
     """Hold the user's seat of this task for another lease; False when the user has no seat any more."""
     return _hold(task.pk, task.round, user)
@@ -254,7 +267,8 @@ def available(round: Round, user: User) -> int:
 
 
 def next_release(round: Round, user: User) -> datetime.datetime | None:
-    """When the first seat that somebody else holds now, and that `user` could take, comes free at the latest."""
+    """When the first seat that somebody else holds now, and that `user` could take, comes free at the earliest: a
+    holder who still writes renews the lease."""
     if round.state != Round.State.OPEN:
         return None
     held = Assignment.objects.filter(task__round=round, state=LEASED).exclude(annotator=user)
@@ -295,12 +309,18 @@ def _limit(round: Round) -> int | None:
 def _open_to(seats: AssignmentQuerySet, user: int, limit: int | None) -> AssignmentQuerySet:
     """Those of these seats whose tasks this user may still take; for `limit` see `_limit`."""
     found = seats.without(user)
-    return found if limit is None else found.exclude(Exists(_seen_in_other_arms(limit, user)))
+    if limit is None:
+        return found
+    # Whose seat was lost, released or given to somebody else has an annotation; a deleted one left its seat behind.
+    had: list[models.QuerySet[Any]] = [Assignment.objects.all(), Annotation.objects.all()]
+    for taken in had:
+        found = found.exclude(Exists(_in_other_arms(taken, limit, user)))
+    return found
 
 
-def _seen_in_other_arms(experiment: int, user: int) -> AssignmentQuerySet:
-    """Seats that the user took in another arm for the unit of the outer seat's task."""
-    return Assignment.objects.filter(
+def _in_other_arms(taken: models.QuerySet[Any], experiment: int, user: int) -> models.QuerySet[Any]:
+    """Of these seats or annotations the user's in another arm, about the unit of the outer seat's task."""
+    return taken.filter(
         Q(task__response=OuterRef("task__response")) | Q(task__response=None),
         Q(task__other=OuterRef("task__other")) | Q(task__other=None),
         task__round__experiment=experiment,

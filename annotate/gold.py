@@ -57,10 +57,8 @@ def to_come(round: Round, user: User) -> int:
 
 def is_due(round: Round, user: User, part: Participation) -> bool:
     """Whether the annotator's present step is a gold unit. The first never is; a skipped task was a step."""
-    skipped = Assignment.objects.filter(
-        Q(task__round=round) | Q(shown_in=round), annotator=user, state=Assignment.State.SKIPPED
-    ).count()
-    step = part.submitted + skipped
+    skipped = Assignment.objects.in_round(round).filter(annotator=user, state=Assignment.State.SKIPPED)
+    step = part.submitted + skipped.count()
     return step > 0 and _number(round, user, f"step {step}") % 10_000 < round.gold_percent * 100
 
 

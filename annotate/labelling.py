@@ -11,13 +11,14 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotate import assignment, comparing, gold, prepared, reveal, writing
 from annotate.contents import Content, InvalidLabel, doubt, missing_parts, out_of_order
-from annotate.models import Annotation, Answer, Checklist, Revision, Task, User
+from annotate.models import Annotation, Answer, Assignment, Checklist, Revision, Task, User
 from annotate.models.checklist import clean_questions
 from annotate.prepared import Prepared
 from annotate.signals import labels_changed
@@ -262,13 +263,18 @@ def _write_checklist(annotation: Annotation, content: Content) -> None:
 
 
 def _take_seat(annotation: Annotation) -> None:
-    """Turn the annotator's seat into a submitted one, inside the submit transaction; surplus where there is none."""
+    """Turn the annotator's seat into a submitted one, inside the submit transaction; surplus where there is none.
+
+    A seat that they still hold, of a closed round, goes to others: nothing is left to do with it.
+    """
     task, user = annotation.task, annotation.annotator
     seat = assignment.submit_seat(task, user)
     if seat is None and assignment.may_work(task.round_id, user) and assignment.reclaim(task, user):
         seat = assignment.submit_seat(task, user)
     annotation.assignment_id = seat
     annotation.surplus = seat is None
+    if annotation.surplus:
+        assignment.free(Q(state=Assignment.State.LEASED, annotator=user), task.assignments.all())
 
 
 def _count(annotation: Annotation, by: int) -> None:

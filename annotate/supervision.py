@@ -44,11 +44,6 @@ class NotDone(Exception):
 # -- seats -----------------------------------------------------------------------------------------------------------
 
 
-def seats_of(round: Round) -> QuerySet[Assignment]:
-    """The seats of the round's own tasks, and those of the gold units that annotators meet in it."""
-    return Assignment.objects.filter(Q(task__round=round) | Q(shown_in=round))
-
-
 def release(round: Round, by: User, *, annotator: User | None = None, seats: Iterable[int] | None = None) -> int:
     """Free seats that are held: all of one annotator, those with these numbers, or else all whose lease ran out.
 
@@ -59,9 +54,9 @@ def release(round: Round, by: User, *, annotator: User | None = None, seats: Ite
         held &= Q(annotator=annotator)
     elif seats is None:
         held &= Q(leased_until__lt=timezone.now())
-    found = seats_of(round)
+    found = Assignment.objects.in_round(round)
     with transaction.atomic():
-        freed = _free(held, found if seats is None else found.filter(pk__in=seats))
+        freed = assignment.free(held, found if seats is None else found.filter(pk__in=seats))
         if freed:
             _note(round, Action.RELEASED, by, annotator=annotator, seats=freed)
     return freed
@@ -69,19 +64,7 @@ def release(round: Round, by: User, *, annotator: User | None = None, seats: Ite
 
 def expired(round: Round) -> int:
     """How many seats are held beyond their lease."""
-    return seats_of(round).filter(state=LEASED, leased_until__lt=timezone.now()).count()
-
-
-def _free(held: Q, seats: QuerySet[Assignment]) -> int:
-    """Free those of the seats for which the condition, on their own columns, holds when they are written.
-
-    A gold unit's counts as skipped: it is its annotator's own, and without it the unit would show itself as gold.
-    """
-    chosen = list(seats.filter(held).values_list("pk", flat=True))
-    # By number, because a joined condition becomes a subquery that PostgreSQL does not look at again after a wait.
-    still = Assignment.objects.filter(held, pk__in=chosen)
-    skipped = still.exclude(shown_in=None).update(state=Assignment.State.SKIPPED, leased_until=None)
-    return skipped + still.filter(shown_in=None).update(state=FREE, annotator=None, leased_until=None)
+    return Assignment.objects.in_round(round).filter(state=LEASED, leased_until__lt=timezone.now()).count()
 
 
 def reassign(seat: Assignment, to: User, by: User) -> None:
@@ -205,16 +188,13 @@ def holdings(round: Round, annotator: User) -> Holdings:
         submitted.filter(surplus=True).count(),
         theirs.filter(state=Annotation.State.WITHDRAWN).count(),
         theirs.filter(state=Annotation.State.DRAFT).count(),
-        seats_of(round).filter(annotator=annotator, state=LEASED).count(),
+        Assignment.objects.in_round(round).filter(annotator=annotator, state=LEASED).count(),
     )
 
 
 def said_by(round: Round, annotator: User) -> QuerySet[Annotation]:
     """All that an annotator wrote in the round, drafts and gold units included."""
-    met_as_gold = Assignment.objects.filter(shown_in=round, annotator=annotator).values("task")
-    return Annotation.objects.filter(
-        Q(task__round=round) | Q(task__in=met_as_gold), annotator=annotator, key_of=None
-    ).order_by("pk")
+    return Annotation.objects.said_in(round, annotator).filter(key_of=None).order_by("pk")
 
 
 def remove(round: Round, annotator: User, labels: str, by: User, reason: str = "") -> Removal:
@@ -243,7 +223,7 @@ def remove(round: Round, annotator: User, labels: str, by: User, reason: str = "
             annotations=0,
             digest=digest.of_all() if labels == Removal.Labels.DELETED else "",
         )
-    _free(Q(state=LEASED, annotator=annotator), seats_of(round))
+    assignment.free(Q(state=LEASED, annotator=annotator), Assignment.objects.in_round(round))
     theirs = list(said_by(round, annotator).values_list("pk", flat=True))
     for first in range(0, len(theirs), LOT):
         _settle(record, theirs[first : first + LOT], digest)
@@ -257,7 +237,7 @@ def _left(round: Round, annotator: User, labels: str) -> bool:
         Removal.Labels.EXCLUDED: said_by(round, annotator).filter(state=Annotation.State.SUBMITTED),
         Removal.Labels.DELETED: said_by(round, annotator),
     }
-    held = seats_of(round).filter(annotator=annotator, state=LEASED)
+    held = Assignment.objects.in_round(round).filter(annotator=annotator, state=LEASED)
     return held.exists() or theirs[Removal.Labels(labels)].exists()
 
 

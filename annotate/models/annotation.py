@@ -20,10 +20,15 @@ class AnnotationQuerySet(models.QuerySet["Annotation"]):
         """Whatever annotators submitted in this round, also surplus and withdrawn; no keys of a training set."""
         return self.filter(task__round=round, key_of=None).exclude(state=Annotation.State.DRAFT)
 
+    def said_in(self, round: Round | int, author: User | int) -> AnnotationQuerySet:
+        """What somebody wrote while working in this round, drafts and gold units included."""
+        gold = Assignment.objects.filter(shown_in=round, annotator=author).values("task")
+        return self.filter(Q(task__round=round) | Q(task__in=gold), annotator=author)
+
     def of_author(self, round: Round, author: User) -> AnnotationQuerySet:
         """What somebody submitted while working in this round, the newest first; gold units stand among the rest."""
-        said = self.filter(Q(task__round=round) | Q(assignment__shown_in=round), annotator=author)
-        found = said.exclude(state=Annotation.State.DRAFT).select_related("task__item", "task__round")
+        said = self.said_in(round, author).exclude(state=Annotation.State.DRAFT)
+        found = said.select_related("task__item", "task__round")
         return found.prefetch_related("answers").order_by("-submitted_at", "-pk")
 
 

@@ -112,6 +112,10 @@ class Task(models.Model):
 
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
+    def in_round(self, round: Round | int) -> AssignmentQuerySet:
+        """The seats of this round's own tasks, and those of the gold units that annotators meet in it."""
+        return self.filter(Q(task__round=round) | Q(shown_in=round))
+
     def without(self, user: int) -> AssignmentQuerySet:
         """Seats of tasks that the user with this id has no seat of and submitted nothing about, withdrawn or not."""
         from annotate.models.annotation import Annotation

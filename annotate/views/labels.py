@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
@@ -262,9 +262,9 @@ _TASK_FOR_SAVING = Prepared(
 def _submitted_in(round: int, user: int, *, mixed: bool) -> QuerySet[Annotation]:
     """What the annotator has submitted while working in this round, and is counted; the newest first. `mixed`: gold
     units are mixed in."""
-    here = Q(task__round=round) | Q(assignment__shown_in=round) if mixed else Q(task__round=round)
-    done = Annotation.objects.filter(here, annotator=user, state=SUBMITTED, surplus=False)
-    return done.order_by("-submitted_at")
+    said = Annotation.objects
+    mine = said.said_in(round, user) if mixed else said.filter(task__round=round, annotator=user)
+    return mine.filter(state=SUBMITTED, surplus=False).order_by("-submitted_at")
 
 
 def _last(round: int, user: int, *, mixed: bool = False) -> QuerySet[Annotation, tuple[int, int]]:

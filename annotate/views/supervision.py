@@ -81,7 +81,7 @@ def round_seats(request: MemberRequest, project: Project, pk: int) -> HttpRespon
         _act_on_seats(request, round)
         return redirect(request.get_full_path())
     held = (
-        supervision.seats_of(round)
+        Assignment.objects.in_round(round)
         .filter(state=Assignment.State.LEASED)
         .select_related("task__item", "annotator")
         .order_by("leased_until", "pk")
@@ -215,7 +215,7 @@ def _act_on_seats(request: MemberRequest, round: Round) -> None:
     elif action == "release":
         _say_released(request, supervision.release(round, request.user, seats=[_number(request, "seat")]))
     elif action == "reassign":
-        seats = supervision.seats_of(round).select_related("task__round__project", "annotator")
+        seats = Assignment.objects.in_round(round).select_related("task__round__project", "annotator")
         seat = seats.filter(pk=_number(request, "seat")).first()
         to = User.objects.filter(pk=_number(request, "to")).first()
         try:

@@ -9,10 +9,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from annotate import assignment, labelling
+from annotate import assignment, labelling, supervision
 from annotate.contents import Content, InvalidLabel, read_content
 from annotate.labelling import AlreadySubmitted, NoSeat, StaleSave
-from annotate.models import Annotation, Answer, Assignment, Project, Role, Task, User
+from annotate.models import Annotation, Answer, Assignment, Experiment, Project, Role, Round, Task, User
 from tests import build
 
 
@@ -157,6 +157,52 @@ class TestSaving:
     def test_a_submission_after_closing_is_surplus(self, task: Task, ann: User) -> None:
         task.round.close()
         assert save(Task.objects.get(pk=task.pk), ann, Content(4), 0, submit=True).surplus
+
+    def test_a_seat_submitted_after_closing_goes_to_others_when_the_round_opens_again(
+        self, task: Task, ann: User, abe: User
+    ) -> None:
+        round = task.round
+        round.close()
+        late = save(Task.objects.get(pk=task.pk), ann, Content(4), 0, submit=True)
+        labelling.withdraw(late)
+        round.reopen()
+        assert assignment.next_task(round, ann) is None
+        assert assignment.next_task(round, abe) == task
+
+
+class TestArms:
+    @pytest.fixture
+    def arms(self, project: Project) -> tuple[Round, Round]:
+        build.item(project, systems=("Aster",))
+        both = Experiment.objects.create(project=project, name="Two ways", draws_arms=False)
+        one, other = (
+            build.round(project, overlap=1, experiment=both, arm=arm, name=arm) for arm in ("with", "without")
+        )
+        return one, other
+
+    @pytest.mark.parametrize("submits", [False, True])
+    def test_a_unit_whose_seat_was_lost_in_one_arm_is_not_met_in_another(
+        self, arms: tuple[Round, Round], ann: User, abe: User, submits: bool
+    ) -> None:
+        one, other = arms
+        task = assignment.next_task(one, ann)
+        assert task is not None
+        expire(task)
+        assert assignment.next_task(one, abe) == task
+        if submits:
+            assert save(task, ann, Content(3), 0, submit=True).surplus
+        assert assignment.next_task(other, ann) is None
+
+    def test_a_unit_whose_label_was_deleted_in_one_arm_is_not_met_in_another(
+        self, arms: tuple[Round, Round], ann: User, bob: User
+    ) -> None:
+        one, other = arms
+        task = assignment.next_task(one, ann)
+        assert task is not None
+        build.submitted(task, ann, 3)
+        supervision.remove(one, ann, "deleted", bob)
+        assert not Annotation.objects.exists()
+        assert assignment.next_task(other, ann) is None
 
 
 class TestValues:

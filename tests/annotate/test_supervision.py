@@ -237,7 +237,9 @@ def test_late_work_of_somebody_paused_is_kept_as_surplus_and_they_are_told(
     task = round.tasks.all()[0]
     for person in (ann, *(build.member(round.project, "annotator") for _ in range(2))):
         assert assignment.reclaim(task, person)  # of two seats, the third person gets the one that ran out
-        supervision.seats_of(round).filter(annotator=ann).update(leased_until=timezone.now() - datetime.timedelta(1))
+        Assignment.objects.in_round(round).filter(annotator=ann).update(
+            leased_until=timezone.now() - datetime.timedelta(1)
+        )
     supervision.pause(round, ann, bob)
     client.force_login(ann)
     here = reverse("task", args=["garden", task.pk])

@@ -341,6 +341,18 @@ def test_a_skipped_gold_unit_is_one_step_and_comes_to_nobody_again(mixed: Round,
     assert training.gold_accuracy(mixed, ann).units == 0
 
 
+def test_a_gold_unit_submitted_too_late_stands_among_the_rest_and_is_over(mixed: Round, ann: User) -> None:
+    while (task := assignment.next_task(mixed, ann)) is not None and task.key_id is None:
+        submit(task, ann, said(3))
+    assert task is not None
+    mixed.close()
+    late = labelling.save(task, ann, said(3), token="late", version=0, submit=True)
+    assert late.surplus
+    assert Annotation.objects.of_author(mixed, ann).first() == late
+    mixed.reopen()
+    assert assignment.next_task(mixed, ann) != task
+
+
 @pytest.mark.parametrize("labels", ["excluded", "deleted"])
 def test_gold_units_go_with_the_rest_when_somebody_is_removed(mixed: Round, bob: User, ann: User, labels: str) -> None:
     submitted = [task.key_id is not None for task in walk(mixed, ann)]
