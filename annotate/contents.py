@@ -12,6 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from annotate.characters import has_control
 from annotate.models import Annotation, Answer, Question, Round, Task
 
 LONGEST_ACTIVE_SECONDS = 24 * 3600
@@ -233,7 +234,7 @@ class _Texts:
         if len(text) > longest:
             numbers = {"what": what, "n": f"{len(text):,}", "most": f"{longest:,}"}
             self.problems.append(_("%(what)s has %(n)s characters; shorten it to %(most)s.") % numbers)
-        if any((ord(char) < 32 and char not in "\n\t") or char == "\x7f" for char in text):
+        if has_control(text, apart_from="\n\t"):
             self.problems.append(_("%(what)s contains control characters: remove them.") % {"what": what})
         return text
 

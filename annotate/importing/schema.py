@@ -13,6 +13,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotate.characters import has_control
 from annotate.importing.formats import RawRow, nearest, quoted
 from annotate.importing.problems import Problems
 from annotate.models import Checklist, Item, Response
@@ -341,7 +342,7 @@ def _checked_label(value: Any, what: str, longest: int, *, required: bool = Fals
     text = _checked_text(value, what, required=required).strip()
     if len(text) > longest:
         raise _ValueError(_too_long(what, len(text), longest))
-    if any(ord(char) < 32 or ord(char) == 127 for char in text):
+    if has_control(text):
         raise _ValueError(
             _("%(what)s contains a line break or another control character: write it on one line.") % {"what": what}
         )

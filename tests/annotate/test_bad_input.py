@@ -86,6 +86,8 @@ ONE: dict[str, tuple[dict[str, Any], str]] = {
     "a comment with NUL": ({"comment": "a\x00b"}, "control characters"),
     "a comment with an escape": ({"comment": "a\x1b[31mb"}, "control characters"),
     "a passage with a bell": ({"quote-whole": "a\x07"}, "control characters"),
+    "a comment with a control sequence of eight bits": ({"comment": "a\x9b31mb"}, "control characters"),
+    "a note with a line end of mainframes": ({"note-checklist": "a\x85b"}, "control characters"),
     "a time that is no number": ({"active_seconds": "long"}, "whole number of seconds"),
     "a time before it began": ({"active_seconds": -1}, "whole number of seconds"),
 }

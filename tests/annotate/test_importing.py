@@ -135,6 +135,7 @@ class TestJsonl:
             (line(checklist={"question": ["a?"]}), 'there is no key "question" in the checklist: did you mean'),
             (line(zzz=1), 'there is no key "zzz": use external_id, instruction,'),
             (line(external_id=...), 'the key "external_id" is missing'),
+            (line(category="a\x9bb"), "line break or another control character"),
             (line(instruction=...), 'the key "instruction" is missing'),
             (line(responses=...), 'the key "responses" is missing'),
             (line(external_id=17), "the external_id is a number, not a text: put it in quotes."),
