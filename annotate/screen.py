@@ -136,6 +136,9 @@ def words() -> str:
             "removed": _("Passage removed."),
             "task": _("Next task."),
             "restored": _("What you had written here is back."),
+            "copied": _("Copied."),
+            "selected": _("The text is selected: copy it as you copy any other."),
+            "gone": _("The kept text is removed."),
         }
     )
 

@@ -1,13 +1,20 @@
 // Nothing is lost: each change is kept in the browser at once and sent a moment later; one request is under way at a time.
-// A save names the version it was made from and carries a token: sent twice, also after a reload, it is stored once.
+// A save names the version it was made from and carries a token: sent twice, also after a reload, it is stored once. The
+// token names the page and counts what it said, so the server knows a later text of the same page where its answer to
+// the earlier one was lost, and the version named is an older one.
 
 import { contentOf, differences, field, fill } from "./form.js";
 import { forget, keep, kept } from "./store.js";
+import { offerUnread } from "./unread.js";
 import { announce, clockTime, words } from "./words.js";
 
 const SAVE_AFTER_MS = 400;
 const RETRY_AFTER_MS = 5000;
 const KEEPALIVE_BYTES = 60_000; // browsers refuse to keep larger requests alive
+const TAKEN_OVER = 20; // tokens of earlier pages, the last ones
+
+const page = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+let texts = 0;
 
 class LoggedOut extends Error {}
 
@@ -42,6 +49,7 @@ export class Saving {
     this.problem = root.querySelector("#problem");
     this.ask = root.querySelector("#ask");
     this.stored = contentOf(form); // what the server has
+    this.after = []; // tokens of the earlier pages whose text was taken over here
     this.refused = null; // content that the server refused: it waits for a change
     this.busy = false;
     this.submitting = false;
@@ -60,6 +68,7 @@ export class Saving {
     window.addEventListener("online", () => this.send(), { signal });
     signal.addEventListener("abort", () => clearTimeout(this.timer));
     this.restore();
+    offerUnread(root, this.task, signal);
   }
 
   get pending() {
@@ -84,6 +93,7 @@ export class Saving {
       content: contentOf(form),
       version: field(form, "version").value,
       token: field(form, "token").value,
+      after: this.after,
       seconds: field(form, "active_seconds").value,
     });
   }
@@ -104,12 +114,20 @@ export class Saving {
     // both texts, and the annotator chooses.
     field(form, "version").value = copy.version;
     field(form, "token").value = copy.token;
+    this.after = copy.after;
     this.keepHere();
     announce(words("restored"));
   }
 
+  // What is sent next is another text.
+  renumber() {
+    const token = field(this.form, "token");
+    if (token.value && !token.value.startsWith(page)) this.after = [...this.after, token.value].slice(-TAKEN_OVER);
+    token.value = `${page}.${texts += 1}`;
+  }
+
   changed() {
-    field(this.form, "token").value = "";
+    this.renumber();
     this.refused = null;
     this.submitting = false;
     this.problem.textContent = "";
@@ -148,9 +166,10 @@ export class Saving {
     if (!submits && (this.corrects || this.refused || !this.pending)) return;
     this.busy = true;
     clearTimeout(this.timer);
-    field(form, "token").value ||= crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+    if (!field(form, "token").value) this.renumber();
     this.keepHere();
     const data = new FormData(form);
+    for (const token of this.after) data.append("after", token);
     data.set("action", !submits ? "save" : this.corrects ? "correct" : "submit");
     if (!this.troubled) this.show("saving", words("saving"));
     // What was typed on while a submission is under way would be lost with its screen.
@@ -185,10 +204,11 @@ export class Saving {
     if (status === 200) {
       field(form, "version").value = said.version;
       this.stored = content;
+      this.after = [];
       if (this.pending) this.keepHere();
       else forget(this.task);
       if (submitted) {
-        field(form, "token").value = "";
+        this.renumber();
         this.submitting = false;
         this.ask.textContent = said.ask;
         // What it asks about is in view with it.
@@ -212,7 +232,7 @@ export class Saving {
       this.isOver(said, this);
     } else if (submitted) {
       this.submitting = false;
-      field(form, "token").value = "";
+      this.renumber();
       this.problem.textContent = said.error;
       this.show("saved", this.savedText);
       this.missing();
@@ -231,7 +251,7 @@ export class Saving {
   resolve(chosen) {
     if (chosen === "mine") {
       field(this.form, "version").value = this.conflict.version;
-      field(this.form, "token").value = "";
+      this.renumber();
       this.conflict = null;
       this.troubled = false;
       this.form.querySelector("#choose").hidden = true;

@@ -20,15 +20,23 @@ try {
 function read(key) {
   try {
     const copy = JSON.parse(localStorage.getItem(key));
-    return copy?.content instanceof Object ? { from: [], at: 0, ...copy } : null;
+    return isContent(copy?.content) ? { at: 0, ...copy, from: listIn(copy.from), after: listIn(copy.after) } : null;
   } catch {
     return null;
   }
 }
 
+function isContent(found) {
+  const isObject = found instanceof Object && !Array.isArray(found);
+  return isObject && Object.values(found).every((value) => typeof value === "string");
+}
+
+const listIn = (found) => (Array.isArray(found) ? found : []);
+const keysOf = (task) => Object.keys(localStorage).filter((key) => key.startsWith(keyOf(task, "")));
+
 const said = (copy) => JSON.stringify(copy?.content);
 
-// `copy` is { content, version, token, seconds }. One that says no more than what it was taken from is not kept before
+// `copy` is { content, version, token, after, seconds }. One that says no more than what it was taken from is not kept before
 // something is changed: a tab that somebody only looked at would leave it behind for good.
 export function keep(task, copy) {
   try {
@@ -55,7 +63,7 @@ export function forget(task) {
 export function kept(task) {
   try {
     const last = keyOf(task, before);
-    const keys = Object.keys(localStorage).filter((key) => key.startsWith(keyOf(task, "")) && key !== last);
+    const keys = keysOf(task).filter((key) => key !== last);
     const others = keys.map((key) => [key, read(key)]).filter(([, copy]) => copy);
     others.sort(([, one], [, other]) => other.at - one.at);
     const own = before && read(last);
@@ -70,4 +78,21 @@ export function kept(task) {
   } catch {
     return null;
   }
+}
+
+// The copies that cannot be read, as [key, text]. What has nothing but JSON's own signs in it holds nobody's words, and is
+// removed; any other may hold somebody's, and stays until they remove it.
+export function unread(task) {
+  try {
+    const found = keysOf(task).filter((key) => !read(key)).map((key) => [key, localStorage.getItem(key)]);
+    const isEmpty = (text) => !text.replaceAll("null", "").replace(/[\s{}[\]",:]/g, "");
+    for (const [key, text] of found) if (isEmpty(text)) localStorage.removeItem(key);
+    return found.filter(([, text]) => !isEmpty(text));
+  } catch {
+    return [];
+  }
+}
+
+export function remove(keys) {
+  for (const key of keys) localStorage.removeItem(key);
 }
