@@ -88,7 +88,6 @@ class Section:
     follows     the preferences follow from scores or pass rates of single responses
     margin      numbers of two responses that differ by less are a tie; 0 where only equal ones are
     comparison  None where no round stands beside the run
-    simulated   how many of the people's labels simulated annotators made
     repeats     how far the judge agrees with itself
     """
 
@@ -100,7 +99,6 @@ class Section:
     closeness: Sequence[Line]
     ceilings: Sequence[Ceiling]
     repeats: Sequence[Line]
-    simulated: int = 0
     margin: float = 0.0
 
     @property
@@ -211,7 +209,6 @@ def _with_people(section: Section, voice: Voice, run: Run, round: Round) -> Sect
         comparison=compare(voice, crowd),
         closeness=closeness(voice, crowd, instructions_of(run.project)) if voice.facet == SCORE and shared else [],
         ceilings=ceilings(voice, crowd),
-        simulated=sum(number for unit, number in crowd.labels.simulated_on.items() if unit in shared),
     )
 
 
@@ -247,6 +244,11 @@ class Bench:
     def has_people(self) -> bool:
         """Whether people said anything about the units of these runs."""
         return any(comparison.people for comparison in self.with_people)
+
+    @property
+    def widest(self) -> Comparison:
+        """Of the comparisons with people, the one on the units of all these runs."""
+        return self.panel or self.with_people[0]
 
     @property
     def columns(self) -> Sequence[Run]:

@@ -98,8 +98,9 @@ class Comparison:
     units   that the judge was to label
     table   people's consensus (rows) and the judge (columns); `missing` are units that the judge labelled in vain
     gaps    units that enter no comparison, by reason (a key of `live.GAPS`)
-    people  labels of people on these units
+    people  labels of people on these units, whether or not the judge has labelled them yet
     alpha   of consensus and judge, and of people among themselves; one of the lines
+    simulated  how many of the people's labels simulated annotators made
     """
 
     facet: Facet
@@ -109,6 +110,7 @@ class Comparison:
     people: int
     alpha: Line
     lines: Sequence[Line]
+    simulated: int = 0
 
     @property
     def compared(self) -> int:
@@ -142,7 +144,8 @@ def compare(voice: Voice, crowd: Crowd) -> Comparison:
     alpha, *others = _beyond_chance(voice.facet, table, gaps, among)
     lines += [alpha, *others]
     labels = sum(len(cell.people) * units for cell, units in cells.items())
-    return Comparison(voice.facet, voice.units, table, gaps, labels, alpha, lines)
+    told = (crowd.labels.simulated_on.get(unit, 0) for unit in voice.values.keys() | voice.gaps.keys())
+    return Comparison(voice.facet, voice.units, table, gaps, labels, alpha, lines, sum(told))
 
 
 def _cells(voice: Voice, crowd: Crowd) -> Counter[Cell]:

@@ -465,6 +465,30 @@ def test_the_page_shows_figures_matrix_and_gaps(page: Client, round: Round) -> N
     assert page.get(f"/projects/garden/runs/{run.pk}/").text.count(where(run)) == 1
 
 
+def test_labels_of_simulated_annotators_are_counted_on_all_units_that_the_figures_rest_on(
+    page: Client, round: Round
+) -> None:
+    User.objects.filter(username="ann").update(is_simulated=True, is_active=False)
+    run = run_of(round)
+    for place, task in enumerate(round.tasks.select_related("checklist", "response").order_by("response")):
+        assert task.checklist is not None
+        assert task.response is not None
+        for question in task.checklist.questions.all():  # the judge has answered about the first response alone
+            if place:
+                call(run, task.response, question=question, state="pending")
+            else:
+                verdict(run, task.response, "yes", question=question)
+
+    said = "8 of the 16 labels of people on these units come from simulated annotators"
+    assert said in page.get(where(run)).text
+    judges = f"/projects/garden/rounds/{round.pk}/judges/?run={run.pk}"
+    assert said in page.get(judges).text
+    User.objects.filter(username="abe").update(is_simulated=True, is_active=False)
+    recount.rebuild(round)
+    assert "All 16 labels come from simulated annotators" in page.get(where(run)).text
+    assert "All 16 labels come from simulated annotators" in page.get(judges).text
+
+
 def test_differences_are_shown_with_texts_counts_and_the_way_to_the_reply(page: Client, round: Round) -> None:
     Item.objects.filter(external_id="moss").update(instruction="<script>alert(1)</script> **Write**")
     Response.objects.update(text="<img src=x onerror=alert(1)> {{ response }}")
