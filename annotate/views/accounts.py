@@ -9,8 +9,8 @@ from django.contrib import messages
 from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -130,5 +130,5 @@ def _back(request: HttpRequest) -> HttpResponse:
     """To the page that the form was on, never to another host."""
     back = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure()):
-        back = settings.LOGIN_REDIRECT_URL
-    return redirect(back)
+        back = resolve_url(settings.LOGIN_REDIRECT_URL)
+    return HttpResponseRedirect(back)

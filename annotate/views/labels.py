@@ -23,6 +23,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate import assignment, gold, labelling, training
 from annotate.access import ANNOTATE, MemberRequest, members
+from annotate.characters import printable
 from annotate.contents import Content, InvalidLabel, doubt, read_content
 from annotate.labelling import AlreadySubmitted, NoSeat, NotCorrectable, StaleSave
 from annotate.models import Annotation, Project, Round, Task, User
@@ -143,7 +144,7 @@ def _act(request: MemberRequest, project: Project, task: Task) -> HttpResponse:
     """What the form posts where there is no script."""
     action = request.POST.get("action", "submit")
     if action == "skip":
-        if assignment.skip(task, request.user, _printable(request.POST.get("reason", "")).strip()):
+        if assignment.skip(task, request.user, printable(request.POST.get("reason", "")).strip()):
             messages.info(request, _("Skipped: somebody else will get that task."))
         return redirect("annotate", project.slug, task.round_id)
     content = Content()
@@ -172,7 +173,7 @@ def _save(request: MemberRequest, task: Task, content: Content, action: str) -> 
     # On a shared machine a form may outlive its writer's login, and somebody else's session would send it.
     if request.POST.get("annotator", str(request.user.pk)) != str(request.user.pk):
         raise NoSeat(_("Somebody else wrote this and is no longer logged in: log in as that person to save it."))
-    token, version = _printable(request.POST.get("token", ""))[:64], version_of(request)
+    token, version = printable(request.POST.get("token", ""))[:64], version_of(request)
     if action == "correct":
         return labelling.correct(task, request.user, content, token=token, version=version)
     return labelling.save(task, request.user, content, token=token, version=version, submit=action == "submit")
@@ -273,8 +274,3 @@ def _last(round: int, user: int, *, mixed: bool = False) -> QuerySet[Annotation,
 
 _RECENT = Prepared(_last, round=int, user=int)
 _RECENT_MIXED = Prepared(partial(_last, mixed=True), round=int, user=int)
-
-
-def _printable(text: str) -> str:
-    """Without control characters, of which databases refuse some."""
-    return "".join(char for char in text if char.isprintable())

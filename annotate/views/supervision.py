@@ -17,6 +17,7 @@ from annotate import supervision
 from annotate.access import CURATE, RESEARCH, MemberRequest, members
 from annotate.addresses import number_in
 from annotate.assignment import participation
+from annotate.characters import printable
 from annotate.contents import Content
 from annotate.labelling import NotCorrectable
 from annotate.models import Annotation, Assignment, Experiment, Project, Removal, Round, Task, User
@@ -58,7 +59,7 @@ def round_remove(request: MemberRequest, project: Project, pk: int, person: int)
     chosen = request.POST.get("labels", "")
     if request.method == "POST" and chosen in Removal.Labels.values:
         try:
-            supervision.remove(round, annotator, chosen, request.user, request.POST.get("reason", "").strip())
+            supervision.remove(round, annotator, chosen, request.user, _reason(request))
             messages.success(request, _("%(name)s works in this round no more.") % {"name": annotator})
         except NotDone as error:
             messages.info(request, str(error))
@@ -138,7 +139,7 @@ def round_label(request: MemberRequest, project: Project, pk: int) -> HttpRespon
     task = Round.objects.get(tasks=found.task_id).tasks.with_texts().get(pk=found.task_id)
     if request.method == "POST":
         try:
-            supervision.withdraw(found, request.POST.get("reason", ""), request.user)
+            supervision.withdraw(found, _reason(request), request.user)
             messages.success(request, _("Withdrawn: the label is kept, and counted nowhere."))
         except (NotDone, NotCorrectable) as error:
             messages.error(request, str(error))
@@ -237,6 +238,10 @@ def _say_released(request: MemberRequest, n: int) -> None:
 
 def _told(task: Task, annotations: Iterable[Annotation]) -> list[Row]:
     return side_by_side(task, [Content.of(annotation) for annotation in annotations], named=True)
+
+
+def _reason(request: MemberRequest) -> str:
+    return printable(request.POST.get("reason", "")).strip()
 
 
 def _number(request: MemberRequest, name: str) -> int:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotate import labelling, supervision, training
 from annotate.access import ANNOTATE, RESEARCH, MemberRequest, members
 from annotate.addresses import number_in
+from annotate.characters import printable
 from annotate.comparing import rows_of
 from annotate.contents import Content, InvalidLabel, read_content
 from annotate.labelling import AlreadySubmitted, StaleSave
@@ -107,7 +108,8 @@ def _grant(request: MemberRequest, project: Project, round: Round) -> None:
     if person is None or what not in Grant.What.values:
         messages.error(request, _("Choose a member of the project."))
         return
-    training.grant(round, person, Grant.What(what), request.user, request.POST.get("reason", "").strip())
+    reason = printable(request.POST.get("reason", "")).strip()
+    training.grant(round, person, Grant.What(what), request.user, reason)
     name = {"name": person.get_full_name() or person.username}
     if what == Grant.What.PASS:
         messages.success(request, _("%(name)s may go on to the rounds that ask for this training set.") % name)
@@ -128,7 +130,7 @@ def _resume(request: MemberRequest, round: Round) -> None:
 
 
 def _store(request: MemberRequest, task: Task, content: Content) -> Annotation:
-    token, version = request.POST.get("token", "")[:64], version_of(request)
+    token, version = printable(request.POST.get("token", ""))[:64], version_of(request)
     if request.POST.get("action") == "save":
         _written(task, request.user)
         return labelling.save(task, request.user, content, token=token, version=version)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.access import CURATE, RESEARCH, MemberRequest, members
+from annotate.characters import printable
 from annotate.models import Project
 from judging import wording
 from judging.forms.prompts import PromptForm
@@ -58,7 +59,7 @@ def prompt(request: MemberRequest, project: Project, name: str) -> HttpResponse:
             one,
             source,
             item=_number(chosen, "item"),
-            external_id=chosen.get("external_id", "").strip(),
+            external_id=printable(chosen.get("external_id", "")).strip(),
             response=_number(chosen, "response"),
         ),
         "placeholders": placeholders_of(one.brought),
