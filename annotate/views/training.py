@@ -131,8 +131,10 @@ def _resume(request: MemberRequest, round: Round) -> None:
 
 def _store(request: MemberRequest, task: Task, content: Content) -> Annotation:
     token, version = printable(request.POST.get("token", ""))[:64], version_of(request)
+    _written(task, request.user)
     if request.POST.get("action") == "save":
-        _written(task, request.user)
+        if task.key is not None:
+            raise AlreadySubmitted(_("The expected answers of this task are written already: reload the page."))
         return labelling.save(task, request.user, content, token=token, version=version)
     return labelling.write_key(task, request.user, content, token=token, version=version)
 

@@ -86,6 +86,22 @@ def test_keys_are_written_one_after_the_other_on_the_annotators_screen(project: 
     assert "4" in stale.json()["comparison"]
 
 
+def test_a_key_that_is_there_is_no_draft_and_one_is_written_without_a_look_at_its_page(
+    project: Project, alice: User, bob: User
+) -> None:
+    build.item(project, systems=("Aster",))
+    practice = build.round(project, purpose=TRAINING)
+    here = reverse("training_key", args=[project.slug, practice.pk, 1])
+    form = {"token": "a", "version": 0, "score": 4, "action": "submit"}
+    assert at(alice).post(f"{here}save/", form).status_code == 200
+    for person in (bob, alice):
+        reply = at(person).post(f"{here}save/", form | {"version": 1, "action": "save"})
+        assert (reply.status_code, reply.json()["next"]) == (410, here)
+        assert "written already" in reply.json()["error"]
+        assert at(person).post(here, form | {"action": "save"})["Location"] == here
+    assert practice.tasks.get().key == Annotation.objects.get()
+
+
 def test_a_researcher_passes_somebody_by_hand_and_the_record_shows_it(project: Project, bob: User, ann: User) -> None:
     practice = training_set(project, bob, 5)
     round = work(project, 1, qualification=practice)
