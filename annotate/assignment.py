@@ -42,6 +42,8 @@ WHERE id = %s AND (state = 'free' OR (state = 'leased' AND leased_until < %s))
 # a submission that claims a seat again counts itself in the same row later.
 HOLD = " FOR NO KEY UPDATE" if connection.features.has_select_for_update else ""
 
+IS_MINE = "EXISTS (SELECT 1 FROM annotate_assignment WHERE id = %s AND annotator_id = %s AND state = 'leased')"
+
 RENEW = "UPDATE annotate_assignment SET leased_until = %s WHERE task_id = %s AND annotator_id = %s AND state = 'leased'"
 
 SUBMIT = """
@@ -127,7 +129,7 @@ def give(task: Task, user: User, round: Round, *, shown_in: Round | None = None)
 
     The lease is as long as the round says. A gold unit's seat keeps in which round it is shown.
     """
-    lease = {"state": LEASED, "leased_until": _lease_end(round, timezone.now()), "shown_in": shown_in}
+    lease = {"state": LEASED, "leased_until": _lease_end(round, timezone.now()), "shown_in": shown_in, "vacated": False}
     with transaction.atomic():
         Task.objects.select_for_update(no_key=True).get(pk=task.pk)  # so that no two people get one seat number
         if Assignment.objects.filter(task=task, annotator=user).update(**lease):
@@ -187,7 +189,7 @@ _PARTICIPATION = Prepared(
 
 def may_work(round_id: int, user: User) -> bool:
     """Whether the round is open, and the annotator was not removed from it."""
-    return _worked_in(round_id, user).exists()
+    return bool(_WORKED_IN(round=round_id, user=user.pk))
 
 
 def submit_seat(task: Task, user: User) -> int | None:
@@ -199,10 +201,13 @@ def submit_seat(task: Task, user: User) -> int | None:
     return mine[0][0] if mine else None
 
 
-def _worked_in(round_id: int, user: User) -> models.QuerySet[Round]:
+def _worked_in(round: int, user: int) -> models.QuerySet[Round, tuple[int]]:
     """This round, if it is open and the user was not removed from it."""
     removed = Participation.objects.filter(round=OuterRef("pk"), annotator=user, state=Participation.State.REMOVED)
-    return Round.objects.filter(~Exists(removed), pk=round_id, state=Round.State.OPEN)
+    return Round.objects.filter(~Exists(removed), pk=round, state=Round.State.OPEN).values_list("pk")
+
+
+_WORKED_IN = Prepared(_worked_in, round=int, user=int)
 
 
 def may_take(seat: Assignment, user: User, round: Round) -> bool:
@@ -213,14 +218,14 @@ def may_take(seat: Assignment, user: User, round: Round) -> bool:
 def free(held: Q, seats: models.QuerySet[Assignment]) -> int:
     """Free those of the seats for which the condition, on their own columns, holds when they are written.
 
-    A gold unit's counts as skipped: it is its annotator's own, and without it the unit would show itself as gold.
+    A gold unit's is vacated: it is its annotator's own, and without it the unit would show itself as gold.
     Returns the number of seats.
     """
     chosen = list(seats.filter(held).values_list("pk", flat=True))
     # By number, because a joined condition becomes a subquery that PostgreSQL does not look at again after a wait.
     still = Assignment.objects.filter(held, pk__in=chosen)
-    skipped = still.exclude(shown_in=None).update(state=Assignment.State.SKIPPED, leased_until=None)
-    return skipped + still.filter(shown_in=None).update(state=FREE, annotator=None, leased_until=None)
+    gone = still.exclude(shown_in=None).update(state=Assignment.State.SKIPPED, vacated=True, leased_until=None)
+    return gone + still.filter(shown_in=None).update(state=FREE, annotator=None, leased_until=None)
 
 
 def renew(task: Task, user: User) -> bool:
@@ -294,7 +299,7 @@ def _hand_back(task: Task, user: User, state: Assignment.State, reason: str) -> 
         if seat is None:
             return False
         skipped = Assignment.objects.filter(pk=seat.pk, annotator=user, state=state).update(
-            state=Assignment.State.SKIPPED, leased_until=None, reason=reason[:500]
+            state=Assignment.State.SKIPPED, vacated=state != LEASED, leased_until=None, reason=reason[:500]
         )
         if skipped and task.key_id is None:  # seats of tasks with a key are made one by one
             Assignment.objects.create(task=task, seat=seat.seat)
@@ -420,11 +425,16 @@ def _claim(seat: _Seat, user: User, round: Round, now: datetime.datetime) -> Ann
     try:
         with transaction.atomic():
             values = [user.pk, _lease_end(round, now), seat.pk, now, round.pk, round.pk, user.pk]
-            if not prepared.run(CLAIM.format(hold=HOLD), values):
-                return None
-            return _begun(seat.task, user)  # what they wrote before they lost a seat of this task is still there
+            begun = Annotation(task_id=seat.task, annotator=user)
+            claimed, written = prepared.together(
+                (CLAIM.format(hold=HOLD), values), prepared.insertion(begun, IS_MINE, [seat.pk, user.pk])
+            )
     except IntegrityError:  # another tab of the same person took another seat of the same task
         return None
+    if not claimed.number:
+        return None
+    # What they wrote before they lost a seat of this task is still there.
+    return begun if prepared.inserted(begun, written) else said_of(seat.task, user)
 
 
 def _lease_end(round: Round, now: datetime.datetime) -> datetime.datetime:

@@ -147,12 +147,22 @@ def update(instance: Model) -> None:
 
 def insert(instance: Model) -> bool:
     """Write a new row; False where the database has one already that is meant to be the only one."""
+    return inserted(instance, _outcome(_run(*insertion(instance))))
+
+
+def insertion(instance: Model, condition: str = "true", values: Sequence[Any] = ()) -> Statement:
+    """The statement of `insert`, which writes nothing where this condition, in SQL with its values, does not hold."""
     fields = _columns(type(instance))
-    found = rows(_insert_sql(type(instance)), [_stored(field, instance, add=True) for field in fields])
-    if found:
-        instance.pk = found[0][0]
+    given = [_stored(field, instance, add=True) for field in fields]
+    return _insert_sql(type(instance)).format(condition=condition), [*given, *values]
+
+
+def inserted(instance: Model, outcome: Outcome) -> bool:
+    """Whether the row was written; then the instance knows its number."""
+    if outcome.rows:
+        instance.pk = outcome.rows[0][0]
         instance._state.adding = False
-    return bool(found)
+    return bool(outcome.rows)
 
 
 def _run(sql: str, parameters: Sequence[Any]) -> CursorWrapper:
@@ -211,7 +221,7 @@ def _insert_sql(model: type[Model]) -> str:
     names = ", ".join(f'"{field.column}"' for field in _columns(model))
     places = ", ".join("%s" for _ in _columns(model))
     return (
-        f'INSERT INTO "{model._meta.db_table}" ({names}) VALUES ({places}) '  # noqa: S608
+        f'INSERT INTO "{model._meta.db_table}" ({names}) SELECT {places} WHERE {{condition}} '
         f'ON CONFLICT DO NOTHING RETURNING "{model._meta.pk.column}"'
     )
 
