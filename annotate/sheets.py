@@ -99,7 +99,8 @@ def sheet_of(round: Round, annotator: User) -> Sheet:
         cannot_tell=unsure,
         answers=len(answers) + unsure,
         skipped=list(
-            Assignment.objects.filter(task__round=round, annotator=annotator, state=Assignment.State.SKIPPED)
+            Assignment.objects.filter(task__round=round, annotator=annotator)
+            .skipped()
             .select_related("task__item")
             .order_by("task__position")
         ),

@@ -67,8 +67,9 @@ def workers_of(round: Round) -> list[Worker]:
     for pk, state, surplus, n in rows.annotate(n=Count("pk")).order_by():
         said[pk, "surplus" if surplus else state] += n
     seats = Assignment.objects.filter(task__round=round, annotator__isnull=False)
-    for pk, state, n in seats.values_list("annotator", "state").annotate(n=Count("pk")).order_by():
-        said[pk, f"seat {state}"] += n
+    for name, some in (("held", seats.filter(state=Assignment.State.LEASED)), ("skipped", seats.skipped())):
+        for pk, n in some.values_list("annotator").annotate(n=Count("pk")).order_by():
+            said[pk, name] += n
     states = dict(round.participations.exclude(state=Participation.State.ACTIVE).values_list("annotator", "state"))
     people = User.objects.filter(pk__in={pk for pk, _ in said} | states.keys()).order_by("username")
     return [
@@ -76,8 +77,8 @@ def workers_of(round: Round) -> list[Worker]:
             person,
             said[person.pk, "submitted"],
             said[person.pk, "surplus"],
-            said[person.pk, "seat leased"],
-            said[person.pk, "seat skipped"],
+            said[person.pk, "held"],
+            said[person.pk, "skipped"],
             states.get(person.pk, Participation.State.ACTIVE),
         )
         for person in people

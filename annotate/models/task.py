@@ -116,6 +116,10 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         """The seats of this round's own tasks, and those of the gold units that annotators meet in it."""
         return self.filter(Q(task__round=round) | Q(shown_in=round))
 
+    def skipped(self) -> AssignmentQuerySet:
+        """Those that their annotators skipped themselves."""
+        return self.filter(state=Assignment.State.SKIPPED, vacated=False)
+
     def without(self, user: int) -> AssignmentQuerySet:
         """Seats of tasks that the user with this id has no seat of and submitted nothing about, withdrawn or not."""
         from annotate.models.annotation import Annotation
@@ -126,7 +130,8 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
 
 class Assignment(models.Model):
-    """One of the N seats of a task. A skipped seat stays as a record and a free one with its number takes its place.
+    """One of the N seats of a task. A skipped seat stays as a record and a free one with its number takes its place;
+    so does a vacated one, which a researcher took.
 
     A training set makes a seat whenever somebody takes one of its tasks.
     """
@@ -142,7 +147,8 @@ class Assignment(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.FREE)
     annotator = models.ForeignKey(User, models.PROTECT, null=True, blank=True, related_name="assignments")
     leased_until = models.DateTimeField(null=True, blank=True)
-    reason = models.CharField(max_length=500, blank=True)  # why it was skipped
+    reason = models.CharField(max_length=500, blank=True)  # why it was skipped or vacated
+    vacated = models.BooleanField(default=False)  # of a skipped seat: its annotator did not skip the task
     # Where a gold unit is mixed into another round: that round.
     shown_in = models.ForeignKey(Round, models.PROTECT, null=True, blank=True, related_name="gold_seats")
 

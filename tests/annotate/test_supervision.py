@@ -30,6 +30,7 @@ from annotate.models import (
     Task,
     User,
 )
+from annotate.models.participation import workers_of
 from annotate.reported import reports_of
 from annotate.sheets import sheet_of
 from annotate.supervision import NotDone
@@ -373,6 +374,11 @@ def test_an_arm_is_chosen_by_hand(at: Client, round: Round, ann: User, charlie: 
         assert experiment.arm_of(ann) == arm
     assert "by hand" in at.get(here).content.decode()
     assert "Only annotators" in at.post(here, {"annotator": charlie.pk, "arm": other.pk}, follow=True).content.decode()
+    draft = build.round(round.project, experiment=experiment, arm="later", opened=False)
+    assert f'value="{draft.pk}"' not in at.get(here).content.decode()
+    refused = at.post(here, {"annotator": ann.pk, "arm": draft.pk}, follow=True).content.decode()
+    assert "is still a draft" in refused
+    assert experiment.arm_of(ann) == other
     assert experiment.placings.count() == 1
 
 
@@ -513,6 +519,25 @@ def test_cannot_tell_counts_as_missing_and_skips_keep_their_reason(at: Client, p
     sheet = sheet_of(round, ann)
     assert (sheet.cannot_tell, sheet.answers) == (1, 2)
     assert "I know the author" in page(at, "round_annotator", round.pk, ann.pk)
+
+
+@pytest.mark.parametrize("labels", ["excluded", "deleted"])
+def test_who_lost_seats_to_a_researcher_skipped_nothing(
+    at: Client, project: Project, ann: User, bob: User, labels: str
+) -> None:
+    for _ in range(2):
+        build.item(project)
+    round = build.round(project)
+    skipped, withdrawn, *rest = round.tasks.all()
+    assert assignment.reclaim(skipped, ann)
+    assignment.skip(skipped, ann, "I know the author")
+    supervision.withdraw(build.submitted(withdrawn, ann, 3), "a slip", bob)
+    for task in rest:
+        build.submitted(task, ann, 3)
+    assert [(worker.submitted, worker.skipped) for worker in workers_of(round)] == [(2, 1)]
+    supervision.remove(round, ann, labels, bob)
+    assert [(worker.submitted, worker.skipped) for worker in workers_of(round)] == [(0, 1)]
+    assert [seat.task for seat in sheet_of(round, ann).skipped] == [skipped]
 
 
 # -- races -----------------------------------------------------------------------------------------------------------

@@ -369,6 +369,16 @@ def test_gold_units_go_with_the_rest_when_somebody_is_removed(mixed: Round, bob:
     assert (held.state, held.annotator, held.shown_in) == ("skipped", ann, mixed)  # what is left stands in the round
 
 
+def test_a_gold_unit_that_a_researcher_takes_back_is_a_step_that_nobody_skipped(
+    mixed: Round, bob: User, ann: User
+) -> None:
+    while (task := assignment.next_task(mixed, ann)) is not None and task.key_id is None:
+        submit(task, ann, said(3))
+    assert supervision.release(mixed, bob, annotator=ann) == 1
+    assert Assignment.objects.get(annotator=ann, task=task).state == "skipped"
+    assert not Assignment.objects.filter(annotator=ann).skipped().exists()
+
+
 def test_units_of_the_round_itself_are_no_gold(project: Project, bob: User, ann: User) -> None:
     units = training_set(project, bob, 5, 5)
     item = units.tasks.select_related("item").first()
