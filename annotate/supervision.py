@@ -156,9 +156,12 @@ def resume(round: Round, annotator: User, by: User) -> None:
 
 
 def place(experiment: Experiment, annotator: User, arm: Round, by: User) -> None:
-    """Put an annotator into an arm by hand. Raises NotDone for somebody who does not annotate in the project."""
+    """Put an annotator into an arm by hand. Raises NotDone for somebody who does not annotate in the project, and an
+    arm that is not open yet."""
     if annotator not in annotators_of(experiment.project):
         raise NotDone(_("Only annotators of the project work in an arm: choose one of them."))
+    if arm.state == Round.State.DRAFT:
+        raise NotDone(_("“%(arm)s” is still a draft: open it before you place somebody in it.") % {"arm": arm})
     with transaction.atomic():
         experiment.place(annotator, arm)
         _note(arm, Action.PLACED, by, annotator=annotator)
