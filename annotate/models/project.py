@@ -47,10 +47,8 @@ class Scale(models.Model):
     def clean(self) -> None:
         super().clean()
         if not self.scale_low < self.scale_high <= self.scale_low + self.LONGEST - 1:
-            raise ValidationError(
-                _("The highest score must be above the lowest, with at most %(most)d scores in all.")
-                % {"most": self.LONGEST}
-            )
+            sentence = _("The highest score must be above the lowest, with at most %(most)d scores in all.")
+            raise ValidationError({"scale_high": sentence % {"most": self.LONGEST}})
         anchors = self.scale_anchors
         if not isinstance(anchors, dict) or not all(isinstance(text, str) for text in anchors.values()):
             raise ValidationError({"scale_anchors": _('Write the texts as {"1": "poor", "5": "excellent"}.')})
