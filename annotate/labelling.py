@@ -1,7 +1,9 @@
 """How what an annotator says becomes an annotation: saved as a draft, submitted, corrected, withdrawn.
 
 Every save names the version it was made from and carries a token. A save that arrives twice changes nothing the second
-time; one made from an older version is refused with `StaleSave`, which carries what is stored.
+time; one made from an older version is refused with `StaleSave`, which carries what is stored. A token of the
+screen's script names the writer and numbers the text, as in "name.3": where the answer to a save is lost, the next one
+names an older version, and is known to come from the same writer all the same.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ def save(
 ) -> Annotation:
     """Store the content as a draft, or submit it, in one transaction.
 
+    A submission that comes after one of the same writer, whose answer was lost, corrects it.
     A submission that stays a draft is one that `doubt` asks about; the same content submitted once more goes through.
     With `ask` False nobody is there to be asked.
     A submission whose seat was lost takes a free seat of the task again; where all are taken, the round is closed, or
@@ -70,9 +73,12 @@ def save(
         answered = annotation.state == Annotation.State.SUBMITTED or not submit or token == asked.get("token")
         if token and token == annotation.last_token and answered and not withdrawn:
             return annotation
+        known = _comes_after(token, annotation.last_token)
+        if submit and known and annotation.state == Annotation.State.SUBMITTED:
+            return correct(task, user, content, token=token, version=annotation.version)
         if annotation.state != Annotation.State.DRAFT:
             raise AlreadySubmitted(_("You have submitted this task already; what you submitted is kept."))
-        if version != annotation.version:
+        if version != annotation.version and not known:
             raise StaleSave(annotation)
         annotation.exposure |= exposure_of(task)
         if submit and ask and not asked and doubt(task, content):
@@ -114,7 +120,7 @@ def correct(task: Task, user: User, content: Content, *, token: str, version: in
             raise NotCorrectable(_("Answers that were compared with the expected ones cannot be corrected."))
         if not assignment.may_work(task.round_id, user):
             raise NotCorrectable(_("The round is closed, or you no longer work in it: ask the researcher."))
-        if version != annotation.version:
+        if version != annotation.version and not _comes_after(token, annotation.last_token):
             raise StaleSave(annotation)
         before = Content.of(annotation)
         if replace(before, active_seconds=content.active_seconds) == content:
@@ -140,7 +146,7 @@ def write_key(task: Task, author: User, content: Content, *, token: str, version
         annotation.task = task
         if task.key is not None and token and token == annotation.last_token:
             return annotation
-        if version != annotation.version:
+        if version != annotation.version and not _comes_after(token, annotation.last_token):
             raise StaleSave(annotation)
         if task.key is not None:
             keep_revision(annotation, Content.of(annotation), f"key changed by {author.username}")
@@ -199,6 +205,14 @@ def _check_complete(task: Task, content: Content) -> None:
             clean_questions(content.written.questions)
         except ValidationError as error:
             raise InvalidLabel(" ".join(error.messages), content) from error
+
+
+def _comes_after(token: str, last: str) -> bool:
+    """Whether the token is the last one, or stands for a later text of the same writer."""
+    writer, _dot, number = token.rpartition(".")
+    same, _dot, earlier = last.rpartition(".")
+    numbered = writer != "" and number.isdecimal() and earlier.isdecimal()
+    return numbered and same == writer and int(earlier) <= int(number)
 
 
 def _own(task: Task, user: User) -> Annotation:

@@ -30,7 +30,7 @@ from annotate.models import Annotation, Project, Round, Task, User
 from annotate.prepared import Prepared
 from annotate.said import side_by_side
 from annotate.screen import pace_of, progress_of, screen_of, words
-from annotate.views.saving import conflict, version_of
+from annotate.views.saving import conflict, sent, version_of
 
 SCREEN = "annotate/labels/task.html"
 DRAFT, SUBMITTED = Annotation.State.DRAFT, Annotation.State.SUBMITTED
@@ -173,10 +173,9 @@ def _save(request: MemberRequest, task: Task, content: Content, action: str) -> 
     # On a shared machine a form may outlive its writer's login, and somebody else's session would send it.
     if request.POST.get("annotator", str(request.user.pk)) != str(request.user.pk):
         raise NoSeat(_("Somebody else wrote this and is no longer logged in: log in as that person to save it."))
-    token, version = printable(request.POST.get("token", ""))[:64], version_of(request)
     if action == "correct":
-        return labelling.correct(task, request.user, content, token=token, version=version)
-    return labelling.save(task, request.user, content, token=token, version=version, submit=action == "submit")
+        return labelling.correct(task, request.user, content, **sent(request))
+    return labelling.save(task, request.user, content, **sent(request), submit=action == "submit")
 
 
 def _say(request: MemberRequest, task: Task, level: int, sentence: str) -> None:

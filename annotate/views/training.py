@@ -24,7 +24,7 @@ from annotate.models import Annotation, Comparison, Grant, Project, Round, Task,
 from annotate.said import side_by_side
 from annotate.screen import progress_of, screen_of, words
 from annotate.supervision import NotDone
-from annotate.views.saving import conflict, version_of
+from annotate.views.saving import conflict, sent, version_of
 
 # -- the researcher's side -------------------------------------------------------------------------------------------
 
@@ -130,13 +130,12 @@ def _resume(request: MemberRequest, round: Round) -> None:
 
 
 def _store(request: MemberRequest, task: Task, content: Content) -> Annotation:
-    token, version = printable(request.POST.get("token", ""))[:64], version_of(request)
     _written(task, request.user)
     if request.POST.get("action") == "save":
         if task.key is not None:
             raise AlreadySubmitted(_("The expected answers of this task are written already: reload the page."))
-        return labelling.save(task, request.user, content, token=token, version=version)
-    return labelling.write_key(task, request.user, content, token=token, version=version)
+        return labelling.save(task, request.user, content, **sent(request))
+    return labelling.write_key(task, request.user, content, **sent(request))
 
 
 def _written(task: Task, author: User) -> Annotation:

@@ -7,9 +7,15 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.conf import settings
+from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+
+from annotate.models import Project, Round, User
+from tests import build
 
 HERE = Path(__file__).parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -88,3 +94,48 @@ def visit(browser: Browser, live_server: object) -> Iterator[Visit]:
     for context in contexts:
         context.close()
     assert not complaints
+
+
+Open = Callable[..., Page]
+Make = Callable[..., Round]
+
+
+@pytest.fixture
+def make(project: Project, ann: User) -> Make:
+    """`make(kind)` is an open round of two items with one response, or of pairs, and two questions each."""
+
+    def made(kind: str = Round.Kind.CHECK_THEN_SCORE, **fields: Any) -> Round:
+        pairs = kind in (Round.Kind.PREFERENCE, Round.Kind.PAIRWISE_CHECKLIST)
+        for number in range(2):
+            item = build.item(
+                project,
+                f"tree-{number}",
+                systems=("Aster", "Briar") if pairs else ("Aster",),
+                instruction="**Name** one tree.",
+                language="en",
+            )
+            build.checklist(item, "Is it a tree?", "Is it one tree?")
+        return build.round(project, kind, overlap=1, order="fixed", guidelines="Take your *time*.", **fields)
+
+    return made
+
+
+@pytest.fixture
+def at(visit: Visit, ann: User, live_server: object) -> Open:
+    """`at(round)` is Ann's page with the round's next task; options are those of a browser context."""
+    client = Client()
+    client.force_login(ann)
+    session = {"name": settings.SESSION_COOKIE_NAME, "value": client.session.session_key, "url": str(live_server)}
+
+    def opened(round: Round, **options: object) -> Page:
+        page = visit(**options)
+        page.context.add_cookies([session])  # type: ignore[list-item]
+        start(page, round)
+        return page
+
+    return opened
+
+
+def start(page: Page, round: Round) -> None:
+    page.goto(f"/projects/garden/rounds/{round.pk}/annotate/")
+    expect(page.get_by_role("heading", name=round.name)).to_be_visible()

@@ -1,7 +1,7 @@
 // Nothing is lost: each change is kept in the browser at once and sent a moment later; one request is under way at a time.
 // A save names the version it was made from and carries a token: sent twice, also after a reload, it is stored once. The
-// token names the page and counts what it said, so the server knows a later text of the same page where its answer to
-// the earlier one was lost, and the version named is an older one.
+// token names the writer and numbers the text: where the answer to a save is lost, and the next one so names an older
+// version, the server sees that it is the same writer's, and no conflict.
 
 import { contentOf, differences, field, fill } from "./form.js";
 import { forget, keep, kept } from "./store.js";
@@ -11,10 +11,6 @@ import { announce, clockTime, words } from "./words.js";
 const SAVE_AFTER_MS = 400;
 const RETRY_AFTER_MS = 5000;
 const KEEPALIVE_BYTES = 60_000; // browsers refuse to keep larger requests alive
-const TAKEN_OVER = 20; // tokens of earlier pages, the last ones
-
-const page = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
-let texts = 0;
 
 class LoggedOut extends Error {}
 
@@ -49,7 +45,8 @@ export class Saving {
     this.problem = root.querySelector("#problem");
     this.ask = root.querySelector("#ask");
     this.stored = contentOf(form); // what the server has
-    this.after = []; // tokens of the earlier pages whose text was taken over here
+    this.writer = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
+    this.texts = 0;
     this.refused = null; // content that the server refused: it waits for a change
     this.busy = false;
     this.submitting = false;
@@ -93,7 +90,6 @@ export class Saving {
       content: contentOf(form),
       version: field(form, "version").value,
       token: field(form, "token").value,
-      after: this.after,
       seconds: field(form, "active_seconds").value,
     });
   }
@@ -114,16 +110,16 @@ export class Saving {
     // both texts, and the annotator chooses.
     field(form, "version").value = copy.version;
     field(form, "token").value = copy.token;
-    this.after = copy.after;
+    const [, writer, texts] = copy.own ? (/^(.+)\.(\d+)$/.exec(copy.token) ?? []) : [];
+    if (writer) Object.assign(this, { writer, texts: Number(texts) });
     this.keepHere();
     announce(words("restored"));
   }
 
   // What is sent next is another text.
   renumber() {
-    const token = field(this.form, "token");
-    if (token.value && !token.value.startsWith(page)) this.after = [...this.after, token.value].slice(-TAKEN_OVER);
-    token.value = `${page}.${texts += 1}`;
+    this.texts += 1;
+    field(this.form, "token").value = `${this.writer}.${this.texts}`;
   }
 
   changed() {
@@ -169,7 +165,6 @@ export class Saving {
     if (!field(form, "token").value) this.renumber();
     this.keepHere();
     const data = new FormData(form);
-    for (const token of this.after) data.append("after", token);
     data.set("action", !submits ? "save" : this.corrects ? "correct" : "submit");
     if (!this.troubled) this.show("saving", words("saving"));
     // What was typed on while a submission is under way would be lost with its screen.
@@ -204,7 +199,6 @@ export class Saving {
     if (status === 200) {
       field(form, "version").value = said.version;
       this.stored = content;
-      this.after = [];
       if (this.pending) this.keepHere();
       else forget(this.task);
       if (submitted) {

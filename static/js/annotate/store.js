@@ -20,7 +20,7 @@ try {
 function read(key) {
   try {
     const copy = JSON.parse(localStorage.getItem(key));
-    return isContent(copy?.content) ? { at: 0, ...copy, from: listIn(copy.from), after: listIn(copy.after) } : null;
+    return isContent(copy?.content) ? { at: 0, ...copy, from: Array.isArray(copy.from) ? copy.from : [] } : null;
   } catch {
     return null;
   }
@@ -31,12 +31,11 @@ function isContent(found) {
   return isObject && Object.values(found).every((value) => typeof value === "string");
 }
 
-const listIn = (found) => (Array.isArray(found) ? found : []);
 const keysOf = (task) => Object.keys(localStorage).filter((key) => key.startsWith(keyOf(task, "")));
 
 const said = (copy) => JSON.stringify(copy?.content);
 
-// `copy` is { content, version, token, after, seconds }. One that says no more than what it was taken from is not kept before
+// `copy` is { content, version, token, seconds }. One that says no more than what it was taken from is not kept before
 // something is changed: a tab that somebody only looked at would leave it behind for good.
 export function keep(task, copy) {
   try {
@@ -60,6 +59,7 @@ export function forget(task) {
 }
 
 // The copy of this tab's last page, or else the newest of another tab, which may be open still: that one stays there.
+// `own` tells which.
 export function kept(task) {
   try {
     const last = keyOf(task, before);
@@ -74,7 +74,7 @@ export function kept(task) {
       localStorage.removeItem(last);
       localStorage.setItem(keyOf(task), JSON.stringify(own));
     }
-    return copy;
+    return { ...copy, own: Boolean(own) };
   } catch {
     return null;
   }

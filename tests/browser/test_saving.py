@@ -1,0 +1,276 @@
+"""What an annotator writes is never lost: reloads, two tabs, a cut network, a dying server, a lost seat."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from annotate import assignment
+from annotate.models import Annotation, Assignment, Task, User
+from tests.browser.annotating import KIND, press, saved, stored
+from tests.browser.conftest import Make, Open, keys_ready
+
+
+def test_a_draft_survives_a_reload_and_another_browser(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    keys_ready(page)
+    page.keyboard.press("n")
+    page.get_by_label("Comment").fill("half way")
+    saved(page)
+    for shown in (page, at(round)):
+        shown.reload()
+        expect(shown.get_by_label("Comment")).to_have_value("half way")
+        expect(shown.get_by_label("No").first).to_be_checked()
+
+
+def test_what_is_written_offline_is_kept_and_sent_later(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    keys_ready(page)
+    page.context.set_offline(True)
+    page.keyboard.press("y")
+    page.get_by_label("Comment").fill("written offline")
+    expect(page.locator("#save-state")).to_have_text("offline, 2 changes kept here")
+    page.context.set_offline(False)
+    saved(page)
+    assert stored(round).comment == "written offline"
+
+
+def test_a_server_that_dies_while_it_saves_loses_nothing(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    keys_ready(page)
+    page.route("**/save/", lambda route: (route.fetch(), route.abort()))  # stored, but the answer never arrives
+    page.get_by_label("Comment").fill("first")
+    expect(page.locator("#save-state")).to_have_text("the server is silent, 1 change kept here")
+    page.unroute("**/save/")
+    page.route("**/save/", lambda route: route.abort())
+    page.get_by_label("Comment").fill("never reached the server")
+    expect(page.locator("#save-state")).to_contain_text("kept here")
+    page.unroute("**/save/")
+    page.reload()
+    expect(page.get_by_label("Comment")).to_have_value("never reached the server")
+
+
+def lose_answers(page: Page) -> None:
+    """What is saved from now on is stored, and the answer never arrives."""
+    page.route("**/save/", lambda route: (route.fetch(), route.abort()))
+
+
+def cut(page: Page) -> None:
+    """Nothing reaches the server any more."""
+    page.unroute("**/save/")
+    page.route("**/save/", lambda route: route.abort())
+
+
+def silent(page: Page) -> None:
+    expect(page.locator("#save-state")).to_contain_text("the server is silent")
+
+
+def test_who_types_on_after_a_lost_answer_is_in_no_conflict_with_themselves(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    keys_ready(page)
+    comment = page.get_by_label("Comment")
+    lose_answers(page)
+    comment.fill("one")
+    silent(page)
+    assert stored(round).comment == "one"
+    cut(page)
+    for text in ("one two", "one two three"):
+        with page.expect_request("**/save/"):
+            comment.fill(text)
+    page.unroute("**/save/")
+    saved(page)
+    assert stored(round).comment == "one two three"
+    expect(page.locator("#conflict")).to_be_hidden()
+
+
+def test_a_reload_after_a_lost_answer_leaves_nobody_in_conflict_with_themselves(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    keys_ready(page)
+    comment = page.get_by_label("Comment")
+    lose_answers(page)
+    comment.fill("one")
+    silent(page)
+    cut(page)
+    for before, text in (("one", "one two"), ("one two", "one two three")):
+        page.reload()
+        expect(comment).to_have_value(before)
+        keys_ready(page)
+        with page.expect_request("**/save/"):
+            comment.fill(text)
+    page.unroute("**/save/")
+    saved(page)
+    assert stored(round).comment == "one two three"
+    expect(page.locator("#conflict")).to_be_hidden()
+
+
+def test_whoever_is_logged_out_loses_nothing(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    keys_ready(page)
+    cookies = page.context.cookies()
+    page.context.clear_cookies()
+    page.get_by_label("Comment").fill("still here")
+    expect(page.locator("#save-state")).to_contain_text("Log in again in another tab")
+    page.context.add_cookies(cookies)  # type: ignore[arg-type]
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    saved(page)
+    assert stored(round).comment == "still here"
+
+
+@pytest.mark.parametrize(("button", "kept"), [("Keep what is here", "second"), ("Use what was saved there", "first")])
+def test_two_tabs_show_both_texts_and_a_choice(at: Open, make: Make, button: str, kept: str) -> None:
+    round = make()
+    page = at(round)
+    keys_ready(page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    keys_ready(other)
+    page.keyboard.press("y")
+    page.get_by_label("Comment").fill("first")
+    saved(page)
+    other.get_by_label("Comment").fill("second")
+    row = other.get_by_role("dialog", name="Changed elsewhere").get_by_role("row", name="Comment")
+    expect(row.get_by_role("cell")).to_have_text(["second", "first"])
+    other.get_by_role("button", name=button).click()
+    expect(other.get_by_label("Comment")).to_have_value(kept)
+    expect(other.locator("#conflict")).to_be_hidden()
+    other.keyboard.press("Control+Enter")  # says what is missing, once everything before it is saved
+    expect(other.get_by_role("alert")).to_contain_text("Still to answer")
+    assert stored(round).comment == kept
+
+
+def silence(page: Page) -> None:
+    """No page of this browser reaches the server with a save, also while it is left, until `speak`."""
+    page.context.add_init_script("if (localStorage.silent) fetch = () => Promise.reject(new TypeError('silent'))")
+    page.evaluate("localStorage.silent = true")
+    page.reload()
+    keys_ready(page)
+
+
+def speak(page: Page) -> None:
+    page.evaluate("localStorage.removeItem('silent')")
+    page.reload()
+
+
+COPIES = "Object.keys(localStorage).filter((key) => key.startsWith('concord-task-')).length"
+
+
+def test_a_duplicated_tab_keeps_its_own_text(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    silence(page)
+    comment = page.get_by_label("Comment")
+    comment.fill("of the first tab")
+    page.reload()
+    expect(comment).to_have_value("of the first tab")
+    with page.expect_popup() as opened:
+        page.evaluate("void open(location.href)")  # which copies the session's store, as a duplicate does
+    twin = opened.value
+    expect(twin.get_by_label("Comment")).to_have_value("of the first tab")
+    keys_ready(twin)
+    twin.get_by_label("Comment").fill("of the second tab")
+    for _ in range(2):
+        for shown, text in ((page, "of the first tab"), (twin, "of the second tab")):
+            shown.reload()
+            expect(shown.get_by_label("Comment")).to_have_value(text)
+    speak(page)
+    saved(page)
+    assert stored(round).comment == "of the first tab"
+    twin.reload()
+    twin.get_by_role("dialog", name="Changed elsewhere").get_by_role("button", name="Keep what is here").click()
+    saved(twin)
+    assert stored(round).comment == "of the second tab"
+    assert twin.evaluate(COPIES) == 0
+
+
+def test_what_a_closed_tab_left_comes_back_once(at: Open, make: Make) -> None:
+    page = at(make())
+    silence(page)
+    page.get_by_label("Comment").fill("left behind")
+    other = page.context.new_page()
+    other.goto(page.url)
+    page.close()
+    for _ in range(2):
+        expect(other.get_by_label("Comment")).to_have_value("left behind")
+        other.reload()
+    speak(other)
+    saved(other)
+    assert other.evaluate(COPIES) == 0
+
+
+def test_a_duplicate_that_was_only_looked_at_leaves_nothing(at: Open, make: Make) -> None:
+    page = at(make(KIND.DIRECT_SCORING))
+    silence(page)
+    comment, first = page.get_by_label("Comment"), page.url
+    comment.fill("of the first")
+    other = page.context.new_page()
+    for _ in range(2):
+        other.goto(first)
+        keys_ready(other)
+        expect(other.get_by_label("Comment")).to_have_value("of the first")
+    other.close()
+    comment.fill("of the first, and more")
+    speak(page)
+    saved(page)
+    press(page, "4", "Control+Enter")
+    expect(page.get_by_text("1 of 2 submitted")).to_be_visible()
+    assert page.evaluate(COPIES) == 0
+    page.goto(first)
+    keys_ready(page)
+    expect(comment).to_have_value("of the first, and more")
+    expect(page.get_by_role("button", name="Save the correction")).to_be_visible()
+
+
+def test_a_copy_of_an_earlier_version_comes_back_beside_one_that_cannot_be_read(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    keys_ready(page)
+    page.evaluate(
+        """(copies) => {
+          const task = document.querySelector("[data-task]").dataset.task;
+          copies.forEach((copy, n) => localStorage.setItem(`concord-task-${task}:${n}`, copy));
+        }""",
+        ["{", "null", "[]", '{"content": {"comment": "kept long ago"}, "version": "0", "token": "", "at": 1}'],
+    )
+    page.reload()
+    expect(page.get_by_label("Comment")).to_have_value("kept long ago")
+    saved(page)
+    assert stored(round).comment == "kept long ago"
+
+
+def test_a_task_submitted_in_another_tab_keeps_what_was_written_here(at: Open, make: Make) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    keys_ready(page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    keys_ready(other)
+    press(page, "4", "Control+Enter")
+    expect(page.get_by_text("1 of 2 submitted")).to_be_visible()
+    other.keyboard.press("2")
+    expect(other.get_by_role("dialog", name="This task is closed")).to_be_visible()
+    other.get_by_role("button", name="Open what I submitted").click()
+    expect(other.get_by_role("button", name="Save the correction")).to_be_visible()
+    expect(other.locator("[name=score][value='2']")).to_be_checked()
+    assert stored(round).score == 4
+
+
+def test_a_submission_after_the_lease_is_kept_and_said_to_be_late(at: Open, make: Make, abe: User) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    keys_ready(page)
+    Assignment.objects.filter(task__round=round, state="leased").update(
+        leased_until=timezone.now() - datetime.timedelta(minutes=1)
+    )
+    assert assignment.next_task(round, abe) == Task.objects.get(round=round, position=1)
+    press(page, "4", "Control+Enter")
+    expect(page.locator(".notice:visible")).to_contain_text("Kept, but not counted")
+    assert Annotation.objects.get(annotator__username="ann", state="submitted").surplus
