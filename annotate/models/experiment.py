@@ -37,20 +37,26 @@ class Experiment(models.Model):
         The draw is balanced: one of the arms with the fewest people, by the seed. A researcher's own placing is kept,
         as is a draw whose round is closed by now.
         """
-        with transaction.atomic():
-            Experiment.objects.select_for_update().get(pk=self.pk)
-            placed: Placing | None = self.placings.filter(annotator=user).select_related("round").first()
-            if placed is None:
-                arms = list(
-                    self.arms.filter(state="open").annotate(people=models.Count("placings")).order_by("people", "pk")
-                )
-                if not arms:
-                    return None
-                fewest = [arm for arm in arms if arm.people == arms[0].people]  # type: ignore[attr-defined]
-                digest = hashlib.sha256(f"{self.seed}:{self.pk}:{user.pk}".encode()).digest()
-                chosen = fewest[int.from_bytes(digest[:8], "big") % len(fewest)]
-                placed = self.placings.create(annotator=user, round=chosen, drawn=True)
-        return placed.round
+        placed = self._placing_of(user)
+        if placed is None:
+            with transaction.atomic():
+                # Held, so that of two draws the later one counts the earlier.
+                Experiment.objects.select_for_update().get(pk=self.pk)
+                placed = self._placing_of(user) or self._draw(user)
+        return placed.round if placed else None
+
+    def _placing_of(self, user: User) -> Placing | None:
+        found: Placing | None = self.placings.filter(annotator=user).select_related("round").first()
+        return found
+
+    def _draw(self, user: User) -> Placing | None:
+        arms = list(self.arms.filter(state="open").annotate(people=models.Count("placings")).order_by("people", "pk"))
+        if not arms:
+            return None
+        fewest = [arm for arm in arms if arm.people == arms[0].people]  # type: ignore[attr-defined]
+        digest = hashlib.sha256(f"{self.seed}:{self.pk}:{user.pk}".encode()).digest()
+        chosen = fewest[int.from_bytes(digest[:8], "big") % len(fewest)]
+        return self.placings.create(annotator=user, round=chosen, drawn=True)
 
     def place(self, user: User, round: Round) -> Placing:
         """Put an annotator into an arm by hand. Raises ValueError for a round that is no arm of this experiment."""

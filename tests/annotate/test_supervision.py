@@ -364,6 +364,17 @@ def test_who_was_removed_can_be_let_in_again(round: Round, ann: User, bob: User)
     assert assignment.next_task(round, ann) is not None
 
 
+def test_who_has_an_arm_waits_for_nobody(round: Round, ann: User) -> None:
+    """Every submission in an experiment asks for the arm."""
+    experiment = Experiment.objects.create(project=round.project, name="Two ways")
+    Round.objects.filter(pk=round.pk).update(experiment=experiment)
+    assert experiment.arm_of(ann) == round
+    with CaptureQueriesContext(connection) as asked:
+        assert experiment.arm_of(ann) == round
+    (query,) = asked
+    assert "FOR UPDATE" not in query["sql"]
+
+
 def test_an_arm_is_chosen_by_hand(at: Client, round: Round, ann: User, charlie: User) -> None:
     experiment = Experiment.objects.create(project=round.project, name="Two ways")
     other = build.round(round.project, experiment=experiment, arm="with")
