@@ -27,6 +27,25 @@ def test_a_draft_survives_a_reload_and_another_browser(at: Open, make: Make) -> 
         expect(shown.get_by_label("No").first).to_be_checked()
 
 
+def stop_the_clock(page: Page) -> None:
+    page.clock.install(time="2026-01-01T09:00:00")
+    page.reload()
+    keys_ready(page)
+    page.clock.pause_at("2026-01-01T10:00:00")
+
+
+def test_steady_typing_is_saved_within_a_second(at: Open, make: Make) -> None:
+    round = make()
+    page = at(round)
+    stop_the_clock(page)
+    page.get_by_label("Comment").focus()
+    with page.expect_response("**/save/"):
+        for letter in "steady":  # with no pause that is long enough by itself
+            page.keyboard.type(letter)
+            page.clock.run_for(200)
+    assert stored(round).comment == "stea"
+
+
 def test_what_is_written_offline_is_kept_and_sent_later(at: Open, make: Make) -> None:
     round = make()
     page = at(round)

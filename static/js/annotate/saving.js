@@ -9,6 +9,7 @@ import { offerUnread } from "./unread.js";
 import { announce, clockTime, words } from "./words.js";
 
 const SAVE_AFTER_MS = 400;
+const SAVE_WITHIN_MS = 800; // however steadily somebody types
 const RETRY_AFTER_MS = 5000;
 const KEEPALIVE_BYTES = 60_000; // browsers refuse to keep larger requests alive
 
@@ -47,6 +48,7 @@ export class Saving {
     this.stored = contentOf(form); // what the server has
     this.writer = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
     this.texts = 0;
+    this.unsavedSince = null; // when the first change was made that is not sent
     this.refused = null; // content that the server refused: it waits for a change
     this.busy = false;
     this.submitting = false;
@@ -131,7 +133,8 @@ export class Saving {
     if (this.corrects) this.show("kept", words("here"));
     else if (!this.conflict) {
       if (!this.troubled) this.show("saving", words("saving"));
-      this.later(SAVE_AFTER_MS);
+      this.unsavedSince ??= performance.now();
+      this.later(Math.min(SAVE_AFTER_MS, this.unsavedSince + SAVE_WITHIN_MS - performance.now()));
     }
   }
 
@@ -161,6 +164,7 @@ export class Saving {
     if (this.busy || this.conflict || this.signal.aborted) return;
     if (!submits && (this.corrects || this.refused || !this.pending)) return;
     this.busy = true;
+    this.unsavedSince = null;
     clearTimeout(this.timer);
     if (!field(form, "token").value) this.renumber();
     this.keepHere();
