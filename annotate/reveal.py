@@ -7,6 +7,7 @@ that was given or corrected afterwards can always be told from one that was not.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -28,6 +29,36 @@ class Revealed(NamedTuple):
 
     systems: list[str]
     others: list[Content]
+
+
+class Look(NamedTuple):
+    """What somebody saw of others who had said something about the texts of their own label, and when: in which round
+    and task (None where that was not kept yet), how many labels and whether the systems. `version` is the one in which
+    their label stood, 0 before it."""
+
+    at: datetime
+    round: Round | None
+    task: int | None
+    labels: int
+    systems: bool
+    version: int
+
+
+def looks_of(annotation: Annotation) -> list[Look]:
+    """All that are on record, the first one first. One query, or none."""
+    looks = annotation.exposure.get("revealed", [])
+    rounds = Round.objects.in_bulk({look["round"] for look in looks if "round" in look}) if looks else {}
+    return [
+        Look(
+            datetime.fromisoformat(look["at"]),
+            rounds.get(look.get("round")),
+            look.get("task"),
+            look["labels"],
+            "systems" in look["what"],
+            look["version"],
+        )
+        for look in looks
+    ]
 
 
 def why_not(round: Round) -> str:

@@ -22,6 +22,7 @@ from annotate.contents import Content
 from annotate.labelling import NotCorrectable
 from annotate.models import Annotation, Assignment, Experiment, Project, Removal, Round, Task, User
 from annotate.reported import reports_of
+from annotate.reveal import looks_of
 from annotate.said import Row, side_by_side
 from annotate.sheets import sheet_of
 from annotate.supervision import NotDone
@@ -151,6 +152,7 @@ def round_label(request: MemberRequest, project: Project, pk: int) -> HttpRespon
         "task": task,
         "annotation": found,
         "rows": _told(task, [found]),
+        "looks": looks_of(found),
         "revisions": [
             (revision, side_by_side(task, [Content.from_json(revision.content)], named=True)) for revision in revisions
         ],

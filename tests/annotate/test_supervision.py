@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from annotate import assignment, labelling, supervision
+from annotate import assignment, labelling, reveal, supervision
 from annotate.contents import Content
 from annotate.models import (
     Annotation,
@@ -417,6 +417,26 @@ def test_researchers_read_what_a_label_said_before(at: Client, round: Round, ann
     assert "On second thought." in text
     assert "a passage" in text
     assert "Version 1" in text
+
+
+def test_researchers_read_when_the_author_of_a_label_looked_at_others(
+    at: Client, project: Project, ann: User, abe: User
+) -> None:
+    build.item(project, systems=("Aster",))
+    first, later = (
+        build.round(project, name=name, overlap=2, reveal="submitted") for name in ("Seen first", "Seen later")
+    )
+    label = build.submitted(first.tasks.get(), ann, 3)
+    assert "saw of others" not in page(at, "round_label", label.pk)
+    build.submitted(first.tasks.get(), abe, 5)
+    reveal.reveal(Annotation.objects.get(pk=label.pk))
+    seen = page(at, "round_label", label.pk)
+    assert "1 label of another annotator, the systems" in seen
+    assert "not submitted yet" not in seen
+    second = build.submitted(later.tasks.get(), User.objects.get(pk=ann.pk), 3)
+    known = page(at, "round_label", second.pk)
+    assert "Seen first" in known
+    assert "not submitted yet" in known
 
 
 def test_labels_of_a_pair_name_the_systems(at: Client, project: Project, ann: User) -> None:
