@@ -1,7 +1,7 @@
 """What a researcher does to the people, seats and labels of a round while annotators work in it.
 
 Every change is one conditional UPDATE whose row count is checked, or holds the annotations that it is about, and leaves
-a record: an `Intervention`, or a `Removal` where an annotator is taken out.
+a record: an `Intervention`, or a `Removal` where an annotator is taken out (`record_of`).
 """
 
 from __future__ import annotations
@@ -39,6 +39,35 @@ Action = Intervention.Action
 
 class NotDone(Exception):
     """The change cannot be made as things stand by now; the message is a sentence that says why."""
+
+
+# -- the round -------------------------------------------------------------------------------------------------------
+
+
+def close(round: Round, by: User) -> None:
+    """Hand out no more tasks. Raises ValidationError where the round is not open."""
+    with transaction.atomic():
+        round.close()
+        _note(round, Action.CLOSED, by)
+
+
+def reopen(round: Round, by: User) -> None:
+    """Hand out tasks again. Raises ValidationError where the round is not closed."""
+    with transaction.atomic():
+        round.reopen()
+        _note(round, Action.REOPENED, by)
+
+
+def record_of(round: Round) -> list[Intervention | Removal]:
+    """All that was done to the round, its people, seats and labels, the newest first. Two queries."""
+    return sorted(
+        [
+            *round.interventions.select_related("annotator", "given_to", "task", "by"),
+            *round.removals.select_related("annotator", "removed_by"),
+        ],
+        key=lambda one: one.removed_at if isinstance(one, Removal) else one.at,
+        reverse=True,
+    )
 
 
 # -- seats -----------------------------------------------------------------------------------------------------------
@@ -254,8 +283,9 @@ def _settle(record: Removal, lot: Sequence[int], digest: Digest) -> None:
         if deletes:
             digest.add(found)
             record.digest = digest.of_all()
+            record.drafts += sum(one.state == Annotation.State.DRAFT for one in found)
         record.annotations += len(found if deletes else submitted)
-        record.save(update_fields=["annotations", "digest"])
+        record.save(update_fields=["annotations", "drafts", "digest"])
         if record.labels != Removal.Labels.KEPT:
             for annotation in found if deletes else submitted:
                 writing.discard(annotation, delete=deletes)

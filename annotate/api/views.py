@@ -16,6 +16,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response as Answer
 
+from annotate import supervision
 from annotate.access import CURATE
 from annotate.api import serializers
 from annotate.api.base import ApiViewSet, ProjectViewSet
@@ -153,7 +154,7 @@ class RoundViewSet(ReadAndMakeViewSet):
     def close(self, request: Request, slug: str, pk: int) -> Answer:
         """Close an open round: it hands out no more tasks."""
         try:
-            self.get_object().close()
+            supervision.close(self.get_object(), self.person)
         except ValidationError as error:
             raise Conflict(" ".join(error.messages)) from error
         return Answer(self._shown(pk))

@@ -158,6 +158,7 @@ class Removal(models.Model):
     labels = models.CharField(max_length=8, choices=Labels.choices)
     reason = models.CharField(max_length=500, blank=True)
     annotations = models.PositiveIntegerField()  # how many were concerned
+    drafts = models.PositiveIntegerField(default=0)  # of these, as far as they were deleted
     digest = models.CharField(max_length=64, blank=True)  # SHA-256 of what was deleted
 
     class Meta:
@@ -165,6 +166,10 @@ class Removal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.annotator} removed from {self.round}"
+
+    @property
+    def submissions(self) -> int:
+        return self.annotations - self.drafts
 
 
 class Adjudication(models.Model):

@@ -9,7 +9,8 @@ from annotate.models.user import User
 
 
 class Intervention(models.Model):
-    """The record of what a researcher did to people, seats or single labels of a round. Removals have their own."""
+    """The record of what a researcher did to a round, or to its people, seats or single labels. Removals have their
+    own."""
 
     class Action(models.TextChoices):
         RELEASED = "released", _("released seats")
@@ -18,6 +19,8 @@ class Intervention(models.Model):
         RESUMED = "resumed", _("let an annotator in again")
         PLACED = "placed", _("placed an annotator in this arm")
         WITHDRAWN = "withdrawn", _("withdrew a label")
+        CLOSED = "closed", _("closed the round")
+        REOPENED = "reopened", _("opened the round again")
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="interventions")
     action = models.CharField(max_length=10, choices=Action.choices)

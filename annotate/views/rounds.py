@@ -62,8 +62,7 @@ def round(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         "round": found,
         "workers": workers_of(found),
         "expired": supervision.expired(found),
-        "interventions": found.interventions.select_related("annotator", "given_to", "task", "by"),
-        "removals": found.removals.select_related("annotator", "removed_by"),
+        "record": supervision.record_of(found),
     }
     return render(request, "annotate/rounds/round.html", context)
 
@@ -124,10 +123,10 @@ def _act(request: MemberRequest, round: Round, action: str | None) -> None:
             )
             messages.success(request, sentence % {"n": tasks})
         elif action == "close":
-            round.close()
+            supervision.close(round, request.user)
             messages.success(request, _("The round is closed. What is still submitted is kept as surplus."))
         elif action == "reopen":
-            round.reopen()
+            supervision.reopen(round, request.user)
             messages.success(request, _("The round is open again."))
         else:
             messages.error(request, _("That cannot be done in the round's present state: reload the page."))

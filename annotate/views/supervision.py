@@ -201,7 +201,8 @@ def _act_on_annotator(request: MemberRequest, round: Round, annotator: User) -> 
     try:
         if action == "pause":
             supervision.pause(round, annotator, request.user)
-            messages.success(request, _("%(name)s gets no more tasks until you resume.") % {"name": annotator})
+            sentence = _("%(name)s gets no more tasks until you let them in again.")
+            messages.success(request, sentence % {"name": annotator})
         elif action == "resume":
             supervision.resume(round, annotator, request.user)
             messages.success(request, _("%(name)s gets tasks again.") % {"name": annotator})

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from annotate import adjudication, assignment, labelling
 from annotate.contents import Content
-from annotate.models import Item, Project, Role, Round, User
+from annotate.models import Intervention, Item, Project, Role, Round, User
 from tests import build
 
 pytestmark = pytest.mark.django_db
@@ -165,6 +165,7 @@ def test_a_round_is_made_opened_and_closed(as_alice: Client, project: Project, a
     assert again.json()["detail"].startswith("Only a draft can be opened")
     assert as_alice.get(f"/api/projects/garden/{path}").json()["state"] == "closed"
     assert Round.objects.get().created_by == alice
+    assert [(one.action, one.by) for one in Intervention.objects.all()] == [("closed", alice)]
 
 
 @pytest.mark.parametrize(

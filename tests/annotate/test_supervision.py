@@ -309,6 +309,30 @@ def test_what_is_deleted_leaves_its_number_and_digest(round: Round, ann: User, b
     assert not Revision.objects.exists()
 
 
+def test_the_record_of_a_round_is_whole_and_goes_back_in_time(at: Client, round: Round, ann: User) -> None:
+    here = reverse("round", args=["garden", round.pk])
+    person = reverse("round_annotator", args=["garden", round.pk, ann.pk])
+    at.post(here, {"action": "close"})
+    at.post(here, {"action": "reopen"})
+    build.submitted(round.tasks.all()[0], ann, 3)
+    taken(round, ann)
+    at.post(reverse("round_remove", args=["garden", round.pk, ann.pk]), {"labels": "deleted"})
+    at.post(person, {"action": "resume"})
+    said = at.post(person, {"action": "pause"}, follow=True).content.decode()
+    assert "gets no more tasks until you let them in again" in said
+    record = page(at, "round", round.pk).split("Record</h2>")[1]
+    expected = [
+        "paused an annotator",
+        "let an annotator in again",
+        "bob removed ann: delete the labels",
+        "opened the round again",
+        "closed the round",
+    ]
+    places = [record.index(text) for text in expected]
+    assert places == sorted(places)
+    assert "(1 submission, 1 draft)" in record
+
+
 def test_a_submission_after_the_removal_is_surplus(round: Round, ann: User, bob: User) -> None:
     seat = taken(round, ann)
     supervision.remove(round, ann, "excluded", bob)
