@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotate import assignment
 from annotate.models import Annotation, Assignment, Task, User
@@ -128,6 +128,85 @@ def test_a_reload_after_a_lost_answer_leaves_nobody_in_conflict_with_themselves(
     saved(page)
     assert stored(round).comment == "one two three"
     expect(page.locator("#conflict")).to_be_hidden()
+
+
+def hold(page: Page) -> list[Route]:
+    """The server takes what is saved from now on and says nothing; the requests, as they come."""
+    held: list[Route] = []
+    page.route("**/save/", lambda route: held.append(route))
+    return held
+
+
+def test_a_server_that_never_answers_counts_as_silent(at: Open, make: Make) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    stop_the_clock(page)
+    hold(page)
+    with page.expect_request("**/save/"):
+        page.get_by_label("Comment").fill("first")
+        page.clock.run_for(1_000)
+    page.clock.run_for(14_000)
+    expect(page.locator("#save-state")).to_have_text("saving")
+    page.clock.run_for(1_000)
+    silent(page)
+    page.unroute("**/save/")
+    page.clock.run_for(5_000)
+    saved(page)
+    assert stored(round).comment == "first"
+    hold(page)
+    with page.expect_request("**/save/"):
+        press(page, "Escape", "4", "Control+Enter")
+    expect(page.locator("#answer")).to_have_js_property("inert", True)
+    page.clock.run_for(15_000)
+    silent(page)
+    expect(page.locator("#answer")).to_have_js_property("inert", False)
+    page.unroute("**/save/")
+    before = page.url
+    page.clock.run_for(5_000)
+    expect(page).not_to_have_url(before)
+    assert stored(round).score == 4
+
+
+HIDE = """() => {
+  Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.mark.parametrize("stored_first", [True, False])
+def test_a_page_that_is_left_while_it_saves_sends_what_is_newer(at: Open, make: Make, stored_first: bool) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    keys_ready(page)
+    held = hold(page)
+    page.get_by_label("Comment").fill("one")
+    while not held:
+        page.wait_for_timeout(20)
+    if stored_first:
+        assert held[0].fetch().status == 200
+    page.unroute("**/save/")
+    page.get_by_label("Comment").fill("one two")
+    with page.expect_response("**/save/") as reply:
+        page.evaluate(HIDE)
+    assert reply.value.status == 200
+    if not stored_first:
+        assert held[0].fetch().status == 409
+    saved(page)
+    assert stored(round).comment == "one two"
+    expect(page.locator("#conflict")).to_be_hidden()
+
+
+def test_what_is_taken_back_after_a_lost_answer_is_taken_back_on_the_server(at: Open, make: Make) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    keys_ready(page)
+    lose_answers(page)
+    page.get_by_label("Comment").fill("one")
+    silent(page)
+    page.unroute("**/save/")
+    page.get_by_label("Comment").fill("")
+    saved(page)
+    assert stored(round).comment == ""
 
 
 def test_whoever_is_logged_out_loses_nothing(at: Open, make: Make) -> None:

@@ -11,11 +11,12 @@ import { announce, clockTime, words } from "./words.js";
 const SAVE_AFTER_MS = 400;
 const SAVE_WITHIN_MS = 800; // however steadily somebody types
 const RETRY_AFTER_MS = 5000;
+const ANSWER_WITHIN_MS = 15_000; // else the server counts as silent
 const KEEPALIVE_BYTES = 60_000; // browsers refuse to keep larger requests alive
 
 class LoggedOut extends Error {}
 
-async function post(url, data) {
+async function post(url, data, signal) {
   const size = [...data].reduce((sum, [name, value]) => sum + new Blob([name, value]).size + 100, 0);
   // The token of the cookie is the present one, also after a login in another tab.
   const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1];
@@ -24,6 +25,7 @@ async function post(url, data) {
     body: data,
     headers: cookie ? { "X-CSRFToken": cookie } : {},
     redirect: "manual",
+    signal,
     keepalive: size < KEEPALIVE_BYTES,
   });
   const isJson = (reply.headers.get("Content-Type") ?? "").startsWith("application/json");
@@ -50,7 +52,8 @@ export class Saving {
     this.texts = 0;
     this.unsavedSince = null; // when the first change was made that is not sent
     this.refused = null; // content that the server refused: it waits for a change
-    this.busy = false;
+    this.request = null; // the one under way
+    this.sent = null; // the content of a save that has no answer: the server may have it
     this.submitting = false;
     this.conflict = null;
     this.troubled = false;
@@ -62,7 +65,7 @@ export class Saving {
     }, { signal });
     root.querySelector("#choose").addEventListener("click", () => this.decide(), { signal });
     document.addEventListener("visibilitychange", () => {
-      if (document.visibilityState === "hidden") this.send();
+      if (document.visibilityState === "hidden") this.leave();
     }, { signal });
     window.addEventListener("online", () => this.send(), { signal });
     signal.addEventListener("abort", () => clearTimeout(this.timer));
@@ -71,7 +74,8 @@ export class Saving {
   }
 
   get pending() {
-    return differences(this.stored, contentOf(this.form)).length;
+    const content = contentOf(this.form);
+    return Math.max(...[this.stored, this.sent ?? this.stored].map((had) => differences(had, content).length));
   }
 
   show(kind, text) {
@@ -157,13 +161,24 @@ export class Saving {
     else this.send();
   }
 
+  // The page may end now: what is newer than the save under way does not wait for its answer.
+  leave() {
+    if (this.request && differences(this.sent, contentOf(this.form)).length) {
+      this.request.abort();
+      this.request = null;
+    }
+    this.send();
+  }
+
   async send() {
     const { form } = this;
     const submits = this.submitting;
     const content = contentOf(form);
-    if (this.busy || this.conflict || this.signal.aborted) return;
+    if (this.request || this.conflict || this.signal.aborted) return;
     if (!submits && (this.corrects || this.refused || !this.pending)) return;
-    this.busy = true;
+    const request = new AbortController();
+    this.request = request;
+    this.sent = content;
     this.unsavedSince = null;
     clearTimeout(this.timer);
     if (!field(form, "token").value) this.renumber();
@@ -174,23 +189,33 @@ export class Saving {
     // What was typed on while a submission is under way would be lost with its screen.
     const focused = document.activeElement;
     form.inert = submits;
-    const release = () => {
+    const late = setTimeout(() => request.abort(), ANSWER_WITHIN_MS);
+    const done = () => {
+      clearTimeout(late);
       if (!form.inert) return;
       form.inert = false;
       if (form.contains(focused)) focused.focus({ preventScroll: true });
     };
+    let reply;
     try {
-      const { status, said } = await post(this.url, data).finally(release);
-      this.busy = false;
-      await this.understand(status, said, content, submits);
+      reply = await post(this.url, data, request.signal).finally(done);
     } catch (error) {
-      this.busy = false;
-      if (this.signal.aborted) return;
-      const n = Math.max(this.pending, 1);
-      const why = error instanceof LoggedOut ? "loggedOut" : navigator.onLine ? "unreachable" : "offline";
-      this.trouble(words(why, { n }));
-      this.later(RETRY_AFTER_MS);
+      if (this.request === request) this.failed(error);
+      return;
     }
+    if (this.request !== request) return;
+    this.request = null;
+    this.sent = null;
+    await this.understand(reply.status, reply.said, content, submits);
+  }
+
+  failed(error) {
+    this.request = null;
+    if (this.signal.aborted) return;
+    const n = Math.max(this.pending, 1);
+    const why = error instanceof LoggedOut ? "loggedOut" : navigator.onLine ? "unreachable" : "offline";
+    this.trouble(words(why, { n }));
+    this.later(RETRY_AFTER_MS);
   }
 
   async understand(status, said, content, submitted) {
