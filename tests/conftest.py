@@ -4,9 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from annotate.models import Project, Role, User
 from tests import build
+
+# A time limit would fail on a busy machine, and examples drawn anew on another run.
+settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile("steady")
 
 HERE = Path(__file__).parent
 # Pure numbers, what pages look like and do in a browser, texts of the sources, and what a language model says.

@@ -5,7 +5,7 @@ from typing import Any
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -50,7 +50,6 @@ def test_equal_to_the_reference_on_two_thousand_data_sets(level: Level) -> None:
     assert defined > 1500
 
 
-@settings(deadline=None)
 @given(
     hnp.arrays(
         np.float64,
@@ -100,7 +99,6 @@ def test_reweighting_equals_counting_again(level: Level) -> None:
         assert value == pytest.approx(alpha(again, level).value, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=2, max_size=12))
 def test_alpha_stays_below_one_and_is_one_only_for_perfect_agreement(counts: list[list[int]]) -> None:
     figure = alpha_counts(counts, "nominal")
@@ -111,7 +109,6 @@ def test_alpha_stays_below_one_and_is_one_only_for_perfect_agreement(counts: lis
     assert (figure.value == 1.0) == perfect
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=2, max_size=12),
     st.floats(0.5, 9.0),

@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,7 +17,6 @@ from judging.agreement.weighted import weighted_coefficient
 scores = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=30)
 
 
-@settings(deadline=None)
 @given(scores, st.sampled_from(["pearson", "spearman", "kendall"]))
 def test_pooled_equals_scipy(rows: list[tuple[int, int]], coefficient: Any) -> None:
     x, y = (list(column) for column in zip(*rows, strict=True))
@@ -31,7 +30,6 @@ def test_pooled_equals_scipy(rows: list[tuple[int, int]], coefficient: Any) -> N
     assert figure.n_labels == 2 * len(rows)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 3)), min_size=2, max_size=20),
     st.sampled_from(["pearson", "spearman", "kendall"]),
@@ -111,7 +109,6 @@ def test_per_instruction_is_the_mean_of_the_coefficients() -> None:
     assert per_instruction([1, 1], [1, 2], ["a", "a"]).reason == "Undefined: there is nothing to compare."
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 4)), max_size=30),
     st.sampled_from(["pearson", "spearman", "kendall"]),
@@ -182,7 +179,6 @@ def test_signed_rank_pairs_and_rank_sum_does_not() -> None:
     assert paired.difference == pytest.approx(0.3)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=9, max_size=15), st.lists(st.integers(0, 4), min_size=9, max_size=15))
 def test_rank_sum_is_corrected_for_ties(first: list[int], second: list[int]) -> None:
     found = compare(first, second, "rank-sum")

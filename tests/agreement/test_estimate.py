@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.agreement import prediction_powered_mean, rogan_gladen
@@ -10,7 +10,6 @@ from judging.agreement import prediction_powered_mean, rogan_gladen
 some_scores = st.lists(st.integers(1, 5), min_size=2, max_size=12)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=12), some_scores)
 def test_weights_zero_and_one_are_the_known_estimators(pairs: list[tuple[int, int]], elsewhere: list[int]) -> None:
     people, there = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
@@ -21,7 +20,6 @@ def test_weights_zero_and_one_are_the_known_estimators(pairs: list[tuple[int, in
     assert plain.estimate.value == pytest.approx(np.mean(elsewhere) + (people - there).mean())
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=12), some_scores)
 def test_the_tuned_weight_lies_between_ignoring_and_trusting(
     pairs: list[tuple[int, int]], elsewhere: list[int]
@@ -80,7 +78,6 @@ def test_prediction_powered_means_refuse_what_does_not_fit() -> None:
     assert constant.weight == 0
 
 
-@settings(deadline=None)
 @given(st.integers(1, 99), st.floats(0.6, 1.0), st.floats(0.6, 1.0))
 def test_rogan_gladen_inverts_the_errors(yes: int, found: float, refused: float) -> None:
     """Feed it the expected counts of a known share and it gives the share back."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall_score
 
@@ -30,7 +30,6 @@ Pairs = list[tuple[int, int]]
 pairs_of_values = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=40)
 
 
-@settings(deadline=None)
 @given(pairs_of_values, st.sampled_from(["identity", "linear", "quadratic"]))
 def test_cohen_equals_scikit_learn(pairs: Pairs, weights: Any) -> None:
     figure = cohen(CrossTable.from_pairs(pairs, SCALE), weights)
@@ -56,7 +55,6 @@ def test_the_asymptotic_interval_is_close_to_the_jackknife_on_many_units() -> No
     assert normal.method == "large-sample normal"
 
 
-@settings(deadline=None)
 @given(pairs_of_values)
 def test_fleiss_of_two_raters_is_scotts_pi(pairs: Pairs) -> None:
     labels = [(u, r, float(v)) for u, pair in enumerate(pairs) for r, v in enumerate(pair)]
@@ -70,7 +68,6 @@ def test_fleiss_of_two_raters_is_scotts_pi(pairs: Pairs) -> None:
         assert figure.value == pytest.approx((observed - expected) / (1 - expected), abs=1e-12)
 
 
-@settings(deadline=None)
 @given(pairs_of_values)
 def test_conger_of_two_raters_is_cohens_kappa(pairs: Pairs) -> None:
     figure = conger(np.array(pairs, dtype=float).T, SCALE)
@@ -78,7 +75,6 @@ def test_conger_of_two_raters_is_cohens_kappa(pairs: Pairs) -> None:
     assert figure.value == (None if known.value is None else pytest.approx(known.value, abs=1e-12))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_size=1, max_size=12))
 def test_ac1_by_hand(units: list[list[int]]) -> None:
     labels = [(u, r, float(v)) for u, values in enumerate(units) for r, v in enumerate(values)]
@@ -139,7 +135,6 @@ def test_chance_corrected_coefficients_say_why_they_are_undefined() -> None:
     assert "fewer than two values" in (ac1(Histogram(("only",), {(2,): 3})).reason or "")
 
 
-@settings(deadline=None)
 @given(pairs_of_values)
 def test_value_reports_equal_scikit_learn(pairs: Pairs) -> None:
     truth, said = zip(*pairs, strict=True)
@@ -169,7 +164,6 @@ def test_cross_tables_refuse_what_is_off_the_scale() -> None:
 # -- ICC --------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6))
 def test_a_lenient_rater_matters_only_where_raters_are_a_sample(seed: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(8, 3)) + np.arange(8)[:, None]
@@ -181,7 +175,6 @@ def test_a_lenient_rater_matters_only_where_raters_are_a_sample(seed: int) -> No
     assert after < before
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([1, 2, 3]))
 def test_the_mean_of_raters_follows_spearman_and_brown(seed: int, model: Any) -> None:
     scores = np.random.default_rng(seed).normal(size=(9, 4)) + np.arange(9)[:, None]

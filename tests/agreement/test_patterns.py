@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.agreement import Histogram, Label
@@ -110,7 +110,6 @@ def test_merging_adds_units_and_needs_one_domain() -> None:
 Event = tuple[int, int, int | None]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.one_of(st.none(), st.integers(0, 2))), max_size=80))
 def test_moving_units_equals_counting_again(events: list[Event]) -> None:
     """Submissions, corrections and withdrawals in any order leave the histogram of the labels that remain."""
@@ -135,7 +134,6 @@ def test_moving_units_equals_counting_again(events: list[Event]) -> None:
     assert live.n_labels == again.n_labels
 
 
-@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(shuffle: random.Random) -> None:
     labels = [Label(u, r, float((u * 7 + r * 3) % 4)) for u in range(12) for r in range(3)]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -234,7 +234,6 @@ def test_the_replacement_effect_says_why_it_is_undefined() -> None:
     assert "two people" in (replacement_effect(alone, "nominal").reason or "")
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["nominal", "ordinal", "interval"]))
 def test_the_difference_of_two_arms(seed: int, level: Any) -> None:
     left, right = crowd(12, seed=seed), crowd(14, skill=0.5, seed=seed + 1)

@@ -3,13 +3,12 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.agreement import Histogram, percent_agreement, prevalence
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=5), min_size=1, max_size=10))
 def test_it_is_the_mean_share_of_equal_pairs(units: list[list[int]]) -> None:
     labels = [(u, r, float(v)) for u, values in enumerate(units) for r, v in enumerate(values)]

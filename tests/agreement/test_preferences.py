@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.agreement import (
@@ -75,7 +75,6 @@ def test_halves_round_up() -> None:
     assert rounded_mean([1, 2, 4]) == 2
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(preference, st.one_of(st.none(), preference)), min_size=1, max_size=30))
 def test_pld_counts_distances(pairs: list[tuple[str, str | None]]) -> None:
     found = pld(CrossTable.from_pairs(pairs, PREFERENCES))
@@ -103,7 +102,6 @@ def test_the_missing_policy_of_pld_is_visible() -> None:
         pld(CrossTable(("a", "b"), [[1, 0], [0, 1]]))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(preference, min_size=1, max_size=4), min_size=1, max_size=12))
 def test_pld_between_people_counts_all_pairs(units: list[list[str]]) -> None:
     labels = [(u, r, value) for u, values in enumerate(units) for r, value in enumerate(values)]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.agreement import (
@@ -41,7 +41,6 @@ def test_an_unread_answer_is_not_a_no() -> None:
         pass_rate(["maybe"])  # type: ignore[list-item]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(states, max_size=6), max_size=12), st.sampled_from(["exclude", "no", "half"]))
 def test_micro_and_macro(checklists: list[list[Any]], policy: Any) -> None:
     found = pass_rates(checklists, policy)
@@ -80,7 +79,6 @@ def test_supervised_scores_need_tables_that_fit() -> None:
         supervised_scores(np.zeros((3, 2)), [1, 2, 3], np.zeros((1, 3)))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=40))
 def test_the_weight_is_the_entropy_of_the_labels(labels: list[int]) -> None:
     shares = [labels.count(level) / len(labels) for level in set(labels)]

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as budget
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate import importing
@@ -355,7 +354,6 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@budget(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the first draw loads tables
 @given(st.dictionaries(st.sampled_from(sorted(line())), json_values, max_size=9))
 def test_any_json_is_read_or_told(values: dict[str, Any]) -> None:
     problems = Problems()
@@ -363,7 +361,6 @@ def test_any_json_is_read_or_told(values: dict[str, Any]) -> None:
     assert bool(items) != bool(problems)
 
 
-@budget(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_told(content: bytes) -> None:
     for name, head in (("i.jsonl", b""), ("i.csv", b"external_id,instruction,system,text\n")):

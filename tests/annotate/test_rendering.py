@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.core.cache import cache
 from django.template import Context, Template
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate import rendering
@@ -120,7 +120,6 @@ def test_attacks_come_out_harmless(text: str) -> None:
     assert_harmless(prose(text))
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([*ATTACKS, "*", "**", "_", "`", "[", "](", ")", "\n\n", "> ", "- ", "|"]), max_size=5))
 def test_attacks_come_out_harmless_in_any_company(parts: list[str]) -> None:
     assert_harmless(rendering._render("".join(part[:200] for part in parts)))

@@ -196,7 +196,7 @@ def test_a_checklist_that_could_not_be_had_is_a_failure_with_its_reason(
 
 
 @pytest.mark.parametrize("protocol", IN_WORDS, indirect=True)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.lists(
         st.one_of(

@@ -239,8 +239,7 @@ def test_cells_equal_a_recount_after_anything_in_any_order() -> None:
             settings=settings(
                 max_examples=15,
                 stateful_step_count=30,
-                deadline=None,
-                suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+                suppress_health_check=[HealthCheck.filter_too_much],
             ),
         )
 

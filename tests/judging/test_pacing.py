@@ -70,7 +70,7 @@ def test_no_minute_sees_more_calls_than_the_judge_may_take(project: Project, end
 
 
 @pytest.mark.django_db
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     limit=st.integers(1, 6),
     tokens=st.integers(20, 200),
