@@ -125,7 +125,7 @@ def correct(task: Task, user: User, content: Content, *, token: str, version: in
         before = Content.of(annotation)
         if replace(before, active_seconds=content.active_seconds) == content:
             return annotation
-        keep_revision(annotation, before, "corrected")
+        keep_revision(annotation, before, Revision.Why.CORRECTED)
         _write_checklist(annotation, content)
         _store(annotation, content, token)
         comparing.compare(annotation, content)
@@ -149,7 +149,7 @@ def write_key(task: Task, author: User, content: Content, *, token: str, version
         if version != annotation.version and not _comes_after(token, annotation.last_token):
             raise StaleSave(annotation)
         if task.key is not None:
-            keep_revision(annotation, Content.of(annotation), f"key changed by {author.username}")
+            keep_revision(annotation, Content.of(annotation), Revision.Why.KEY, author.username)
         annotation.state, annotation.surplus = Annotation.State.SUBMITTED, True  # it holds no seat
         annotation.submitted_at = timezone.now()
         _store(annotation, content, token)
@@ -178,9 +178,9 @@ def withdraw(annotation: Annotation, reason: str = "") -> Annotation:
     return stored
 
 
-def keep_revision(annotation: Annotation, content: Content, why: str) -> None:
+def keep_revision(annotation: Annotation, content: Content, why: Revision.Why, detail: str = "") -> None:
     """Put what the annotation says now on record, before it says something else."""
-    Revision.objects.create(annotation=annotation, version=annotation.version, content=content.as_json(), why=why[:500])
+    annotation.revisions.create(version=annotation.version, content=content.as_json(), why=why, detail=detail)
 
 
 def exposure_of(task: Task) -> dict[str, Any]:

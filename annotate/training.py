@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotate import assignment, gold
 from annotate.contents import Content
 from annotate.labelling import keep_revision
-from annotate.models import Annotation, Assignment, Comparison, Grant, Participation, Round, Task, User
+from annotate.models import Annotation, Assignment, Comparison, Grant, Participation, Revision, Round, Task, User
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def _finish(round: Round, own: Participation, tasks: list[Task]) -> None:
 
 def _begin_anew(annotation: Annotation) -> None:
     """Make a submitted annotation an empty draft; what it said stays as a `Revision`."""
-    keep_revision(annotation, Content.of(annotation), "begun anew for another attempt")
+    keep_revision(annotation, Content.of(annotation), Revision.Why.ANEW)
     blank = Annotation(task=annotation.task, annotator=annotation.annotator)
     for name in ("assignment", "state", "surplus", "score", "preference", "effect", "comment", "quotes", "flags"):
         setattr(annotation, name, getattr(blank, name))

@@ -128,12 +128,18 @@ class Answer(models.Model):
 
 
 class Revision(models.Model):
-    """What an annotation said before it was corrected, withdrawn, or begun anew."""
+    """What an annotation said before it was corrected or begun anew, and what a key expected before it was changed."""
+
+    class Why(models.TextChoices):
+        CORRECTED = "corrected", _("corrected")
+        KEY = "key", _("expected answers changed")
+        ANEW = "anew", _("begun anew for another attempt")
 
     annotation = models.ForeignKey(Annotation, models.CASCADE, related_name="revisions")
     version = models.PositiveIntegerField()  # the one that this was
     content = models.JSONField()
-    why = models.CharField(max_length=500)
+    why = models.CharField(max_length=10, choices=Why.choices)
+    detail = models.CharField(max_length=500, blank=True)  # the user name of who changed a key
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

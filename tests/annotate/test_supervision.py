@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -440,7 +441,9 @@ def test_researchers_read_what_a_label_said_before(at: Client, round: Round, ann
     text = page(at, "round_label", annotation.pk)
     assert "On second thought." in text
     assert "a passage" in text
-    assert "Version 1" in text
+    assert re.search(r"Version 1, until [-0-9: ]+: corrected<", text)
+    at.post(reverse("language"), {"language": "ja"})
+    assert re.search(r"版1、[^<]*修正<", page(at, "round_label", annotation.pk))
 
 
 def test_researchers_read_when_the_author_of_a_label_looked_at_others(

@@ -105,7 +105,8 @@ def test_a_key_changed_later_changes_nothing_of_what_was_compared(project: Proje
     kept = Comparison.objects.get()
     assert (kept.met, kept.of) == (0, 1)
     assert Content.from_json(kept.expected) == said(4, "This is a 4.")
-    assert Content.from_json(Revision.objects.get(annotation__key_of=task).content).score == 4
+    before = Revision.objects.get(annotation__key_of=task)
+    assert (before.why, before.detail, Content.from_json(before.content).score) == ("key", "bob", 4)
 
 
 def test_a_key_made_from_an_older_one_is_refused(project: Project, alice: User, bob: User) -> None:
@@ -148,7 +149,8 @@ def test_another_attempt_starts_empty_and_the_old_answers_stay_on_record(
     training.take(task, ann)
     again = Annotation.objects.get(task=task, annotator=ann)
     assert (again.state, again.score) == ("draft", None)
-    assert Content.from_json(again.revisions.get().content).score == 1
+    before = again.revisions.get()
+    assert (before.why, Content.from_json(before.content).score) == ("anew", 1)
     attempt(round, ann, 5)
     assert training.practice_of(round, ann).passed
     assert Comparison.objects.filter(annotation__task=task).count() == 2

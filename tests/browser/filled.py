@@ -96,7 +96,7 @@ class FilledWorld(World):
                 self.submission = build.submitted(task, person, 1 + (number + place) % 5, said)
         content = Content(3, comment="After some thought.").as_json()
         Adjudication.objects.create(task=tasks[1], adjudicator=curator, content=content)
-        Revision.objects.create(annotation=self.submission, version=1, content=content, why="I misread it.")
+        Revision.objects.create(annotation=self.submission, version=1, content=content, why="corrected")
         self.task = taken(self.round, annotator)
         answers = {one.pk: "yes" for one in self.task.checklist.questions.all()} if self.task.checklist else {}
         labelling.save(self.task, annotator, Content(2, answers, comment="A draft."), token="a", version=0)
