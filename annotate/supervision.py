@@ -197,10 +197,11 @@ def place(experiment: Experiment, annotator: User, arm: Round, by: User) -> None
 
 
 class Holdings(NamedTuple):
-    """What one annotator has in a round: submissions that are counted, surplus and withdrawn ones, drafts, and seats
-    in hand."""
+    """What one annotator has in a round: submissions that are counted, those about gold units, surplus and withdrawn
+    ones, drafts, and seats in hand."""
 
     counted: int
+    gold: int
     surplus: int
     withdrawn: int
     drafts: int
@@ -209,14 +210,15 @@ class Holdings(NamedTuple):
     @property
     def everything(self) -> int:
         """All that a deletion takes."""
-        return self.counted + self.surplus + self.withdrawn + self.drafts
+        return self.counted + self.gold + self.surplus + self.withdrawn + self.drafts
 
 
 def holdings(round: Round, annotator: User) -> Holdings:
     theirs = said_by(round, annotator)
     submitted = theirs.filter(state=Annotation.State.SUBMITTED)
     return Holdings(
-        submitted.filter(surplus=False).count(),
+        submitted.filter(surplus=False, task__round=round).count(),
+        submitted.filter(surplus=False).exclude(task__round=round).count(),
         submitted.filter(surplus=True).count(),
         theirs.filter(state=Annotation.State.WITHDRAWN).count(),
         theirs.filter(state=Annotation.State.DRAFT).count(),

@@ -362,7 +362,7 @@ def test_gold_units_go_with_the_rest_when_somebody_is_removed(mixed: Round, bob:
     assert held is not None  # one of them is open again, with a draft
     Annotation.objects.filter(assignment=held).update(state="draft", assignment=None)
     assignment.give(held.task, ann, mixed, shown_in=mixed)
-    assert supervision.holdings(mixed, ann) == (len(submitted) - 1, 0, 0, 1, 1)
+    assert supervision.holdings(mixed, ann) == (6, len(submitted) - 7, 0, 0, 1, 1)
     removal = supervision.remove(mixed, ann, labels, bob)
     assert removal.annotations == len(submitted) - (labels == "excluded")
     said = Annotation.objects.filter(annotator=ann, state="submitted")

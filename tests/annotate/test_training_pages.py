@@ -22,7 +22,7 @@ from annotate.models import (
     User,
 )
 from tests import build
-from tests.annotate.test_training import TRAINING, attempt, training_set, work
+from tests.annotate.test_training import TRAINING, attempt, training_set, walk, work
 
 
 def at(person: User) -> Client:
@@ -241,6 +241,27 @@ def test_nothing_on_the_page_of_a_gold_unit_gives_it_away(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_sheet_tells_gold_units_from_tasks_and_overviews_count_no_training(
+    project: Project, bob: User, ann: User
+) -> None:
+    units = training_set(project, bob, 5, 5, 5, 5)
+    mixed = work(project, 12, gold=units, gold_percent=50)
+    done = walk(mixed, ann)
+    page = at(bob)
+    sheet = page.get(reverse("round_annotator", args=[project.slug, mixed.pk, ann.pk])).content.decode()
+    golden = len(done) - 12
+    assert golden
+    assert f'12</dd><dd class="figure-count">and {golden} gold unit' in sheet
+    removal = page.get(reverse("round_remove", args=[project.slug, mixed.pk, ann.pk])).content.decode()
+    assert f'Gold units submitted</dt><dd class="num">{golden}</dd>' in removal
+    for name in ("project", "rounds"):
+        listed = page.get(reverse(name, args=[project.slug])).content.decode()
+        assert "12 / 12" in listed
+        assert f"{golden} / {golden}" not in listed
+        assert ">Open<" in listed
+        assert "(training set)" in listed
+
+
 def test_many_take_one_training_task_at_once(project: Project, bob: User) -> None:
     practice = training_set(project, bob, 5)
     task = practice.tasks.get()
