@@ -185,14 +185,15 @@ class Panel:
         return sum(part.simulated for part in self.people)
 
 
-def version(round: Round) -> str:
-    """A string that changes whenever the panel does: two small queries, no cell is read."""
+def version(round: Round, beside: str = "") -> str:
+    """A string that changes whenever the panel does, or what stands beside it: two small queries, no cell is read."""
     state = (
         settings.VERSION,
         round.pk,
         round.state,
         Ledger.objects.filter(round=round).values_list("revision", flat=True).first(),
         list(_runs(round).order_by("pk").values_list("pk", "state", "judge__name", "judge__is_weak")),
+        beside,
     )
     return hashlib.sha256(repr(state).encode()).hexdigest()[:32]
 

@@ -19,8 +19,8 @@ from annotate.access import RESEARCH, MemberRequest, members
 from annotate.addresses import number_in
 from annotate.forms.rounds import RoundForm
 from annotate.models import Project, Round
-from annotate.models.participation import workers_of
 from annotate.preview import preview_of
+from annotate.progress import moves_along, progress_of
 
 SETUP = "annotate/rounds/setup.html"
 
@@ -51,7 +51,7 @@ def round_create(request: MemberRequest, project: Project) -> HttpResponse:
 @members(*RESEARCH)
 def round(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     """One round: in draft its form and what it would label, later its progress and agreement."""
-    found = get_object_or_404(Round.objects.with_progress().select_related("experiment"), project=project, pk=pk)
+    found = get_object_or_404(Round.objects.select_related("experiment"), project=project, pk=pk)
     if found.state == Round.State.DRAFT and request.POST.get("action") not in ("close", "reopen"):
         return _draft(request, project, found)
     if request.method == "POST":
@@ -60,8 +60,8 @@ def round(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     context = {
         "project": project,
         "round": found,
-        "workers": workers_of(found),
-        "expired": supervision.expired(found),
+        "progress": progress_of(found),
+        "moves_along": moves_along(found),
         "record": supervision.record_of(found),
     }
     return render(request, "annotate/rounds/round.html", context)

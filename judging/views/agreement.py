@@ -8,6 +8,7 @@ from django.utils.cache import get_conditional_response, patch_cache_control, pa
 from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
+from annotate import progress
 from annotate.access import RESEARCH, MemberRequest, members
 from annotate.models import Project, Round
 from judging import curves, live
@@ -16,13 +17,16 @@ from judging import curves, live
 @require_safe
 @members(*RESEARCH)
 def agreement(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
-    """The page, or for htmx the panel or the curve alone: 304 without reading any cell while nothing has changed."""
+    """The page, or for htmx the panel or the curve alone: 304 without reading any cell while nothing has changed. Beside
+    the progress of the round, the panel brings that along."""
     round = get_object_or_404(project.rounds.for_labels(), pk=pk)
     if request.headers.get("HX-Request") and request.GET.get("part") == "curve":
         return _curve(request, project, round)
     all_questions = request.GET.get("questions") == "all"
-    etag = _etag(f"{live.version(round)}-{'all' if all_questions else 'worst'}")
     is_poll = bool(request.headers.get("HX-Request"))
+    beside_progress = is_poll and request.GET.get("beside") == "progress" and progress.moves_along(round)
+    moved = progress.version(round) if beside_progress else ""
+    etag = _etag(f"{live.version(round, moved)}-{'all' if all_questions else 'worst'}")
     if is_poll and _is_known(request, etag):
         return _fresh(HttpResponseNotModified(headers={"ETag": etag}))
     panel = live.panel(round, all_questions=all_questions)
@@ -33,6 +37,7 @@ def agreement(request: MemberRequest, project: Project, pk: int) -> HttpResponse
         "curve": None if is_poll else curves.curve(round, panel),
         "curve_etag": "" if is_poll else _etag(curves.version(round)),
         "all_questions": all_questions,
+        "progress": progress.progress_of(round) if beside_progress else None,
         "etag": etag,
         "tentative": live.TENTATIVE,
         "reliable": live.RELIABLE,

@@ -45,6 +45,35 @@ def test_the_panel_follows_the_labels_without_a_reload(visit: Visit, round: Roun
     assert page.evaluate("window.neverReloaded") is True
 
 
+def test_progress_moves_with_the_agreement_on_the_page_of_a_round(
+    visit: Visit, round: Round, ann: User, abe: User
+) -> None:
+    page = visit("bob")
+    page.goto(f"/projects/garden/rounds/{round.pk}/")
+    expect(page.get_by_text("Nobody has started yet.")).to_be_visible()
+    expect(page.locator("#agreement")).to_be_attached()
+    page.evaluate("window.neverReloaded = true")
+
+    task = round.tasks.get(position=1)
+    build.submitted(task, ann, 4)
+    expect(page.get_by_text("1 of 4: 2 tasks, 2 annotators each")).to_be_visible()
+    # While the keyboard is among the people nothing moves beneath it; afterwards all of it comes.
+    page.get_by_role("button", name="Pause ann").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    build.submitted(task, abe, 5)
+    page.evaluate(
+        """() => new Promise((resolve) => document.addEventListener("htmx:beforeRequest", (event) => {
+            if (event.defaultPrevented) resolve();
+        }))"""
+    )
+    expect(page.get_by_role("button", name="Pause ann")).to_be_focused()
+    page.evaluate("document.activeElement.blur()")
+    expect(page.get_by_text("2 of 4: 2 tasks, 2 annotators each")).to_be_visible()
+    expect(page.get_by_role("button", name="Pause abe")).to_be_visible()
+    assert page.evaluate("window.neverReloaded") is True
+
+
 def test_a_hidden_page_asks_nothing_and_catches_up_when_it_is_seen_again(
     visit: Visit, round: Round, ann: User, abe: User
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from annotate import supervision
 from annotate.contents import Content, Written
 from annotate.models import Project, Response, Role, Round, User
 from judging import live, runs
@@ -94,6 +95,41 @@ def test_a_poll_without_change_costs_few_queries(
 
     with django_assert_max_num_queries(8):  # session, user, membership, round, and four for the version
         assert page.get(address(labelled), headers={**HTMX, "If-None-Match": etag}).status_code == 304
+
+
+def test_beside_the_progress_of_a_round_the_panel_brings_it_along(
+    page: Client, round: Round, ann: User, abe: User, django_assert_max_num_queries: Any
+) -> None:
+    first_task, *_, last_task = round.tasks.order_by("position")
+    build.submitted(first_task, ann, 3)
+    there = f"{address(round)}?beside=progress"
+    assert f'hx-get="{there}"' in page.get(f"/projects/garden/rounds/{round.pk}/").text
+    first = page.get(there, headers=HTMX)
+    etag = first.headers["ETag"]
+    assert f'hx-get="{there}"' in first.text
+    assert 'data-poll="progress"' in first.text
+    assert '<div id="progress" hx-swap-oob="true">' in first.text
+    assert "1 of 12: 6 tasks, 2 annotators each" in first.text
+    assert 'id="progress"' not in page.get(address(round), headers=HTMX).text
+    with django_assert_max_num_queries(9):  # one more than without the progress
+        assert page.get(there, headers={**HTMX, "If-None-Match": etag}).status_code == 304
+
+    supervision.pause(round, ann, ann)  # moves no figure
+    paused = page.get(there, headers={**HTMX, "If-None-Match": etag})
+    assert "Paused" in paused.text
+
+    build.submitted(last_task, abe, 3)
+    moved = page.get(there, headers={**HTMX, "If-None-Match": paused.headers["ETag"]})
+    assert "2 of 12: 6 tasks, 2 annotators each" in moved.text
+    assert "abe" in moved.text
+
+
+def test_the_progress_of_a_round_too_large_to_count_in_passing_stays(
+    page: Client, labelled: Round, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotate.progress.COUNTED_UP_TO", labelled.size - 1)
+    assert "beside=progress" not in page.get(f"/projects/garden/rounds/{labelled.pk}/").text
+    assert 'id="progress"' not in page.get(f"{address(labelled)}?beside=progress", headers=HTMX).text
 
 
 def test_the_page_is_never_answered_from_the_entity_tag_of_the_panel(page: Client, labelled: Round) -> None:
