@@ -80,7 +80,7 @@ def screen_of(task: Task, user: User, content: Content) -> dict[str, Any]:
             for number, label in preference_labels(*LETTERS).items()
         ],
         "effects": [(effect.value, effect.label, keys[effect.value]) for effect in Annotation.Effect],
-        "comment_for": [(reason.value, reason.label) for reason in _comment_reasons(round)],
+        "comment_for": [(reason.value, reason.label) for reason in round.comment_reasons],
         "said": said,
         "seconds": content.active_seconds,
         "keys": keys,
@@ -141,20 +141,6 @@ def words() -> str:
             "gone": _("The kept text is removed."),
         }
     )
-
-
-def _comment_reasons(round: Round) -> list[Round.CommentFor]:
-    """What this kind of round can want a comment for, and does."""
-    reason, parts = Round.CommentFor, round.shape.parts
-    can_hold = {
-        reason.NO: "questions" in parts,
-        reason.NA: "questions" in parts and round.allow_na,
-        reason.UNSURE: "questions" in parts and round.allow_unsure,
-        reason.LOWEST: "score" in parts,
-        reason.HIGHEST: "score" in parts,
-        reason.TIE: "preference" in parts,
-    }
-    return [each for each in reason if can_hold[each] and each in round.comment_for]
 
 
 def _is_long(text: str) -> bool:

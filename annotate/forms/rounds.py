@@ -44,15 +44,6 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "draws_arms": (LABELS,),
     "same_unit_again": (LABELS,),
 }
-# Reasons to ask for a comment, and the part that can give them.
-REASONS = {
-    Round.CommentFor.NO: "questions",
-    Round.CommentFor.NA: "questions",
-    Round.CommentFor.UNSURE: "questions",
-    Round.CommentFor.LOWEST: "score",
-    Round.CommentFor.HIGHEST: "score",
-    Round.CommentFor.TIE: "preference",
-}
 # Fields that say more about another one: shown once that one says something.
 WITH = {
     "pass_mark": "qualification",
@@ -116,7 +107,7 @@ class ReasonBoxes(forms.CheckboxSelectMultiple):
 
     def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         option = super().create_option(name, value, *args, **kwargs)
-        option["attrs"]["data-needs"] = REASONS[Round.CommentFor(str(value))]
+        option["attrs"]["data-needs"] = Round.CommentFor(str(value)).part
         return option
 
 
@@ -315,7 +306,7 @@ class RoundForm(forms.ModelForm[Round]):
             if not (self.cleaned_data.get(other) or other in self.errors):
                 self._ignore(name)
         chosen = self.cleaned_data.get("comment_for", [])
-        self.cleaned_data["comment_for"] = [reason for reason in chosen if REASONS[Round.CommentFor(reason)] in given]
+        self.cleaned_data["comment_for"] = [reason for reason in chosen if Round.CommentFor(reason).part in given]
         if self.cleaned_data.get("experiment") and self.cleaned_data.get("new_experiment"):
             self.add_error("new_experiment", _("Choose an experiment or name a new one, not both."))
         return self.cleaned_data

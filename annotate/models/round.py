@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.kinds import SHAPES, Kind, Shape
+from annotate.kinds import SHAPES, Kind, Part, Shape
 from annotate.models.checklist import Checklist
 from annotate.models.experiment import Experiment
 from annotate.models.item import Item, Response
@@ -101,6 +101,12 @@ class Round(Scale):
         HIGHEST = "highest", gettext_lazy("the score is the highest")
         TIE = "tie", gettext_lazy("the two responses are near-identical")
 
+        @property
+        def part(self) -> Part:
+            """The part of the form that can give this reason."""
+            parts: dict[str, Part] = {"lowest": "score", "highest": "score", "tie": "preference"}
+            return parts.get(self.value, "questions")
+
     MOST_OVERLAP = 50
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="rounds")
@@ -187,6 +193,13 @@ class Round(Scale):
     def uses_checklist(self) -> bool:
         """Whether the questions of a checklist are asked."""
         return "questions" in self.shape.parts
+
+    @property
+    def comment_reasons(self) -> list[CommentFor]:
+        """What this kind of round can want a comment for, and does."""
+        offered = {"na": self.allow_na, "unsure": self.allow_unsure}
+        wanted = [reason for reason in self.CommentFor if reason in self.comment_for]
+        return [reason for reason in wanted if reason.part in self.shape.parts and offered.get(reason, True)]
 
     @property
     def is_training(self) -> bool:

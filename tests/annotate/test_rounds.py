@@ -281,6 +281,22 @@ def test_one_of_anything_is_said_in_the_singular(at: Client, project: Project) -
     assert "0 of 2: 2 tasks, 1 annotator each" in text
 
 
+@pytest.mark.parametrize(
+    ("kind", "offers", "reasons"),
+    [
+        ("check_then_score", {}, ["no", "lowest", "highest"]),
+        ("checklist_answering", {"allow_na": True, "allow_unsure": True}, ["no", "na", "unsure"]),
+        ("direct_scoring", {"allow_na": True}, ["lowest", "highest"]),
+        ("pairwise_checklist", {"allow_unsure": True}, ["no", "unsure", "tie"]),
+        ("checklist_writing", {}, []),
+    ],
+)
+def test_a_comment_is_asked_for_by_what_the_kind_of_round_can_hold(
+    kind: str, offers: dict[str, bool], reasons: list[str]
+) -> None:
+    assert Round(kind=kind, comment_for=Round.CommentFor.values, **offers).comment_reasons == reasons
+
+
 def test_progress_by_annotator(project: Project, ann: User, abe: User) -> None:
     build.item(project)
     round = build.round(project)
