@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext as _
@@ -30,16 +31,17 @@ class Progress:
 
 def progress_of(round: Round) -> Progress:
     """Counts seats and labels: the more of them, the longer it takes."""
-    seats = Round.objects.with_progress().values_list("seats_submitted", "seats_total").get(pk=round.pk)
+    counted: Any = Round.objects.with_progress().get(pk=round.pk)
+    done, total = counted.seats_submitted, counted.seats_total
     tasks = ngettext("%(n)s task", "%(n)s tasks", round.size) % {"n": intcomma(round.size)}
     people = ngettext("%(n)s annotator each", "%(n)s annotators each", round.overlap) % {"n": round.overlap}
     note = _("%(done)s of %(total)s: %(tasks)s, %(people)s") % {
-        "done": intcomma(seats[0]),
-        "total": intcomma(seats[1]),
+        "done": intcomma(done),
+        "total": intcomma(total),
         "tasks": tasks,
         "people": people,
     }
-    return Progress(*seats, note, workers_of(round), supervision.expired(round))
+    return Progress(done, total, note, workers_of(round), supervision.expired(round))
 
 
 def moves_along(round: Round) -> bool:

@@ -17,8 +17,8 @@ from judging import curves, live
 @require_safe
 @members(*RESEARCH)
 def agreement(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
-    """The page, or for htmx the panel or the curve alone: 304 without reading any cell while nothing has changed. Beside
-    the progress of the round, the panel brings that along."""
+    """The page, or for htmx the panel or the curve alone: 304 without reading any cell while nothing has changed.
+    Beside the progress of the round, the panel brings that along."""
     round = get_object_or_404(project.rounds.for_labels(), pk=pk)
     if request.headers.get("HX-Request") and request.GET.get("part") == "curve":
         return _curve(request, project, round)
