@@ -229,8 +229,13 @@ def free(held: Q, seats: models.QuerySet[Assignment]) -> int:
 
 
 def renew(task: Task, user: User) -> bool:
-    """Hold the user's seat of this task for another lease; False when the user has no seat any more."""
-    return _hold(task.pk, task.round, user)
+    """Hold the user's seat of this task for another lease, or take one again that they lost; False where there is none.
+
+    Who writes the key of a training task never had one.
+    """
+    if _hold(task.pk, task.round, user):
+        return True
+    return _PARTICIPATION.first(round=task.round_id, user=user.pk) is not None and reclaim(task, user)
 
 
 def _hold(task: int, round: Round, user: User) -> bool:
@@ -266,9 +271,9 @@ def available(round: Round, user: User) -> int:
     free = Q(state=FREE) | Q(state=LEASED, leased_until__lt=timezone.now())
     seats = _open_to(Assignment.objects.filter(free, task__round=round), user.pk, _limit(round))
     if round.size > COUNTED_UP_TO:
-        return round.size + gold.planned(round) - part.submitted if held or seats.exists() else 0
-    own = held + seats.values("task").distinct().count()
-    return own + gold.to_come(round, user) if own else 0
+        return round.size + gold.planned(round, user) - part.submitted if held or seats.exists() else 0
+    tasks = seats.values("task").distinct().count()
+    return held + tasks + gold.to_come(round, user, part, held, tasks)
 
 
 def next_release(round: Round, user: User) -> datetime.datetime | None:

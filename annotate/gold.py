@@ -39,35 +39,58 @@ def place(task: Task, user: User) -> Task:
     return task
 
 
-def planned(round: Round) -> int:
-    """About how many gold units somebody meets who labels every task of the round. Up to two queries."""
+def planned(round: Round, user: User) -> int:
+    """How many gold units the annotator meets who labels every task of the round. Up to three queries."""
     if round.gold_id is None:
         return 0
-    share = round.gold_percent / 100
-    return min(int(round.size * share / (1 - share)), usable(round).count())
+    met = Assignment.objects.filter(shown_in=round, annotator=user).count()
+    return _among(round, user, 0, round.size, met + _unseen(round, user).count())
 
 
-def to_come(round: Round, user: User) -> int:
-    """About how many gold units this annotator has still to meet in the round."""
+def to_come(round: Round, user: User, part: Participation, held: int, tasks: int) -> int:
+    """How many gold units come between the next `tasks` of the round, after those that the annotator holds."""
     if round.gold_id is None:
         return 0
-    met = Assignment.objects.filter(shown_in=round, annotator=user).exclude(state=Assignment.State.SKIPPED)
-    return max(planned(round) - met.count(), 0)
+    return _among(round, user, _step(round, user, part) + held, tasks, _unseen(round, user).count())
 
 
 def is_due(round: Round, user: User, part: Participation) -> bool:
-    """Whether the annotator's present step is a gold unit. The first never is; a skipped task was a step."""
-    skipped = Assignment.objects.in_round(round).filter(annotator=user, state=Assignment.State.SKIPPED)
-    step = part.submitted + skipped.count()
-    return step > 0 and _number(round, user, f"step {step}") % 10_000 < round.gold_percent * 100
+    """Whether the annotator's present step is a gold unit."""
+    return _is_gold(round, user, _step(round, user, part))
 
 
 def next_unit(round: Round, user: User) -> Task | None:
     """The gold unit that this annotator gets next: one that they have never seen, in an order of their own."""
+    return min(_unseen(round, user), key=lambda task: _number(round, user, f"unit {task.pk}"), default=None)
+
+
+def _unseen(round: Round, user: User) -> QuerySet[Task]:
     seen = Assignment.objects.filter(task=OuterRef("pk"), annotator=user)
     said = Annotation.objects.filter(task=OuterRef("pk"), annotator=user)
-    unseen = usable(round).filter(~Exists(seen), ~Exists(said))
-    return min(unseen, key=lambda task: _number(round, user, f"unit {task.pk}"), default=None)
+    return usable(round).filter(~Exists(seen), ~Exists(said))
+
+
+def _step(round: Round, user: User, part: Participation) -> int:
+    """The number of the annotator's present step: a submission was one, and so was a skipped or vacated seat."""
+    gone = Assignment.objects.in_round(round).filter(annotator=user, state=Assignment.State.SKIPPED)
+    return part.submitted + gone.count()
+
+
+def _among(round: Round, user: User, step: int, tasks: int, units: int) -> int:
+    """How many steps from this one on are gold units, of which so many are there, until so many tasks are through."""
+    found = 0
+    while tasks and found < units:
+        if _is_gold(round, user, step):
+            found += 1
+        else:
+            tasks -= 1
+        step += 1
+    return found
+
+
+def _is_gold(round: Round, user: User, step: int) -> bool:
+    """The first step never is."""
+    return step > 0 and _number(round, user, f"step {step}") % 10_000 < round.gold_percent * 100
 
 
 def _number(round: Round, user: User, what: str) -> int:

@@ -89,10 +89,10 @@ def screen_of(task: Task, user: User, content: Content) -> dict[str, Any]:
 
 def progress_of(round: Round, user: User, submitted: int | None = None) -> dict[str, int]:
     """Tasks submitted by this annotator, unless that is given, and tasks of the round in all; gold units are counted
-    like any other. One query, or three where gold units are mixed in."""
+    like any other. One query, or four where gold units are mixed in."""
     if submitted is None:
         submitted = participation(round, user).submitted
-    return {"submitted": submitted, "total": round.size + gold.planned(round)}
+    return {"submitted": submitted, "total": round.size + gold.planned(round, user)}
 
 
 def pace_of(seconds: Sequence[int]) -> str:

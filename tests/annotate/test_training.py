@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from annotate.models import (
     Task,
     User,
 )
+from annotate.screen import progress_of
 from annotate.signals import labels_changed
 from tests import build
 
@@ -397,6 +397,25 @@ def test_progress_grows_by_one_with_every_submission(mixed: Round, ann: User) ->
     while (task := assignment.next_task(mixed, ann)) is not None:
         submit(task, ann, said(3))
         left.append(assignment.available(mixed, ann))
-    assert left[0] == mixed.size + gold.planned(mixed)
-    falls = [before - after for before, after in pairwise(left)]
-    assert set(falls[:-1]) <= {1}
+    assert left[0] == mixed.size + gold.planned(mixed, ann)
+    assert left == list(range(left[0], -1, -1))
+
+
+def test_the_total_holds_from_the_first_task_to_the_last(mixed: Round, ann: User) -> None:
+    """Else "11 of 12" at the end, or "13 of 12", would tell that not all were tasks of the round."""
+    assert assignment.next_task(mixed, ann) is not None
+    counts = [progress_of(mixed, ann)]
+    while (task := assignment.next_task(mixed, ann)) is not None:
+        submit(task, ann, said(3))
+        counts.append(progress_of(mixed, ann))
+    totals = {one["total"] for one in counts}
+    assert totals == {counts[-1]["submitted"]}
+
+
+def test_a_unit_that_the_annotator_met_in_another_round_is_not_planned(
+    project: Project, mixed: Round, ann: User
+) -> None:
+    golden = sum(task.key_id is not None for task in walk(mixed, ann))
+    again = work(project, 20, overlap=2, gold=mixed.gold, gold_percent=50)
+    assert 0 < gold.planned(again, ann) <= 4 - golden or golden == 4
+    assert progress_of(again, ann)["total"] == len(walk(again, ann))
