@@ -271,7 +271,7 @@ def test_when_everything_is_taken_the_page_says_when_to_come_back(client: Client
     Assignment.objects.filter(task=checked).update(leased_until=until)
     client.force_login(abe)
     page = client.get(reverse("annotate", args=["garden", checked.round_id])).content.decode()
-    assert f"after {until:%H:%M} (UTC)" in page
+    assert f"at {until:%H:%M} (UTC) at the earliest" in page
 
 
 def test_a_late_submission_is_said_to_be_surplus(at: Client, checked: Task, abe: User) -> None:
