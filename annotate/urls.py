@@ -49,6 +49,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/rounds/new/", rounds.round_create, name="round_create"),
     path("projects/<slug:slug>/rounds/preview/", rounds.round_preview, name="round_preview"),
     path("projects/<slug:slug>/rounds/<int:pk>/", rounds.round, name="round"),
+    path("projects/<slug:slug>/rounds/<int:pk>/discard/", rounds.round_discard, name="round_discard"),
     path("projects/<slug:slug>/rounds/<int:pk>/seats/", supervision.round_seats, name="round_seats"),
     path("projects/<slug:slug>/rounds/<int:pk>/labels/", supervision.round_labels, name="round_labels"),
     path(

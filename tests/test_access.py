@@ -143,6 +143,7 @@ class World:
             "round_create": slug,
             "round": of(self.round),
             "round_preview": slug,
+            "round_discard": of(self.round),
             "round_seats": of(self.round),
             "round_labels": of(self.round),
             "round_annotator": of(self.round, person=annotator.pk),

@@ -127,7 +127,7 @@ class ExperimentViewSet(ReadAndMakeViewSet):
 
 
 class RoundViewSet(ReadAndMakeViewSet):
-    """Rounds of human work: made as drafts, opened, closed."""
+    """Rounds of human work: made as drafts, opened, closed; drafts can be discarded."""
 
     queryset = Round.objects.all()
     serializer_class = serializers.RoundSerializer
@@ -138,6 +138,14 @@ class RoundViewSet(ReadAndMakeViewSet):
     def create(self, request: Request, slug: str) -> Answer:
         """Make a round, in draft. What is not given has the project's value, or the default."""
         return self._make(request, created_by=self.person)
+
+    def destroy(self, request: Request, slug: str, pk: int) -> Answer:
+        """Discard a draft. Its name is free again."""
+        try:
+            self.get_object().discard()
+        except ValidationError as error:
+            raise Conflict(" ".join(error.messages)) from error
+        return Answer(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=None)
     @action(detail=True, methods=["post"])

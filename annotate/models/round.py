@@ -309,6 +309,19 @@ class Round(Scale):
                 round_opened.send(sender=Round, round=self)
         return len(units)
 
+    def discard(self) -> None:
+        """Delete a draft, which frees its name. Raises ValidationError for one that is open by now, or that something is
+        on record about."""
+        with transaction.atomic():
+            draft = Round.objects.select_for_update().filter(pk=self.pk, state=self.State.DRAFT).first()
+            if draft is None:
+                raise ValidationError(_("Only a draft can be discarded: reload the page to see its present state."))
+            try:
+                draft.delete()
+            except models.ProtectedError as error:
+                sentence = _("Something is on record about this draft, such as who was placed in it, so it stays.")
+                raise ValidationError(sentence) from error
+
     def _why_nothing(self, without_checklist: int) -> str:
         if without_checklist:
             return _("The round has nothing to label: approve checklists for its items first.")

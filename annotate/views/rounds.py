@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import supervision
 from annotate.access import RESEARCH, MemberRequest, members
@@ -65,6 +65,22 @@ def round(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         "record": supervision.record_of(found),
     }
     return render(request, "annotate/rounds/round.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members(*RESEARCH)
+def round_discard(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
+    """Asks once more, and discards a draft."""
+    found = get_object_or_404(Round, project=project, pk=pk)
+    if request.method == "POST" or found.state != Round.State.DRAFT:
+        try:
+            found.discard()
+        except ValidationError as error:
+            messages.error(request, error.messages[0])
+            return redirect("round", project.slug, pk)
+        messages.success(request, _("The draft “%(name)s” is discarded.") % {"name": found.name})
+        return redirect("rounds", project.slug)
+    return render(request, "annotate/rounds/discard.html", {"project": project, "round": found})
 
 
 @require_POST

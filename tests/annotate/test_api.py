@@ -192,6 +192,24 @@ def test_a_bad_round_is_not_made(as_alice: Client, project: Project, fields: dic
     assert Round.objects.count() == 1
 
 
+def test_a_draft_is_discarded_by_those_who_research(client: Client, project: Project, bob: User, ann: User) -> None:
+    build.item(project)
+    draft, opened = build.round(project, opened=False), build.round(project)
+    address = f"/api/projects/garden/rounds/{draft.pk}/"
+    client.force_login(ann)
+    assert client.delete(address).status_code == 403
+    client.force_login(build.user("charlie"))
+    assert client.delete(address).status_code == 404
+    client.force_login(bob)
+    assert client.delete(address).status_code == 204
+    assert client.delete(address).status_code == 404
+    kept = client.delete(f"/api/projects/garden/rounds/{opened.pk}/")
+    assert (kept.status_code, kept.json()) == (
+        409,
+        {"detail": "Only a draft can be discarded: reload the page to see its present state."},
+    )
+
+
 def test_the_state_of_a_round_cannot_be_written(as_alice: Client) -> None:
     made = post(as_alice, "rounds/", {"name": "Pilot", "kind": "direct_scoring", "state": "open"})
     assert made.json()["state"] == "draft"

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 
+from annotate.forms.rounds import RoundForm
 from annotate.kinds import SHAPES
 from annotate.models import Experiment, Participation, Project, Round, User
 from annotate.models.participation import workers_of
@@ -275,26 +276,37 @@ def test_a_comment_is_asked_for_by_what_the_kind_of_round_can_hold(
     assert Round(kind=kind, comment_for=Round.CommentFor.values, **offers).comment_reasons == reasons
 
 
+def test_a_draft_is_discarded_after_a_question_and_its_name_is_free(at: Client, project: Project) -> None:
+    draft = build.round(project, name="Pilot", opened=False)
+    here, there = reverse("round", args=["garden", draft.pk]), reverse("round_discard", args=["garden", draft.pk])
+    assert f'href="{there}"' in at.get(here).content.decode()
+    assert "Discard the draft “Pilot”" in at.get(there).content.decode()
+    assert Round.objects.filter(pk=draft.pk).exists()
+
+    answer = at.post(there, follow=True)
+    assert "The draft “Pilot” is discarded." in answer.content.decode()
+    assert at.post(there).status_code == 404
+    assert RoundForm(form(name="Pilot"), project=project).is_valid()
+
+
+def test_only_a_draft_that_nobody_was_placed_in_is_discarded(at: Client, project: Project, ann: User) -> None:
+    build.item(project)
+    opened = build.round(project)
+    experiment = project.experiments.create(name="Two ways")
+    arm = build.round(project, experiment=experiment, opened=False)
+    experiment.place(ann, arm)
+    for round, sentence in ((opened, "Only a draft can be discarded"), (arm, "Something is on record")):
+        assert sentence in at.post(reverse("round_discard", args=["garden", round.pk]), follow=True).content.decode(), (
+            round
+        )
+        assert Round.objects.filter(pk=round.pk).exists()
+    assert at.get(reverse("round_discard", args=["garden", opened.pk])).status_code == 302
+
+
 def test_one_of_anything_is_said_in_the_singular(at: Client, project: Project) -> None:
     build.item(project)
     text = at.get(reverse("round", args=["garden", build.round(project, overlap=1).pk])).content.decode()
     assert "0 of 2: 2 tasks, 1 annotator each" in text
-
-
-@pytest.mark.parametrize(
-    ("kind", "offers", "reasons"),
-    [
-        ("check_then_score", {}, ["no", "lowest", "highest"]),
-        ("checklist_answering", {"allow_na": True, "allow_unsure": True}, ["no", "na", "unsure"]),
-        ("direct_scoring", {"allow_na": True}, ["lowest", "highest"]),
-        ("pairwise_checklist", {"allow_unsure": True}, ["no", "unsure", "tie"]),
-        ("checklist_writing", {}, []),
-    ],
-)
-def test_a_comment_is_asked_for_by_what_the_kind_of_round_can_hold(
-    kind: str, offers: dict[str, bool], reasons: list[str]
-) -> None:
-    assert Round(kind=kind, comment_for=Round.CommentFor.values, **offers).comment_reasons == reasons
 
 
 def test_progress_by_annotator(project: Project, ann: User, abe: User) -> None:
