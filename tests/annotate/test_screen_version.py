@@ -18,7 +18,7 @@ def test_another_screen_has_another_version() -> None:
     found = digest()
     assert (SCREEN_VERSION, found) == (VERSION, DIGEST), (
         "The templates of the annotation screen are not those of its version. Raise SCREEN_VERSION in "
-        "annotate/labelling.py if annotators see another screen now: other words, another order, something more or less. "
+        "annotate/labelling.py if annotators see another screen now: other words, another order, more or less of it. "
         f"Else leave it. In both cases write this into the test: VERSION, DIGEST = {SCREEN_VERSION!r}, {found!r}"
     )
 
