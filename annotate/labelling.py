@@ -91,7 +91,7 @@ def save(
             annotation.submitted_at = timezone.now()
             _write_checklist(annotation, content)
         else:
-            assignment.renew(task, user)
+            annotation.held = assignment.renew(task, user)
         _store(annotation, content, token)
         if submit and not annotation.surplus:
             comparing.compare(annotation, content)

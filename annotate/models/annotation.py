@@ -73,6 +73,8 @@ class Annotation(models.Model):
     submitted_at = models.DateTimeField(null=True, blank=True)
     withdrawn_because = models.CharField(max_length=500, blank=True)
 
+    held: bool | None = None  # whether its author has a seat of the task, where saving it looked
+
     objects = AnnotationQuerySet.as_manager()
 
     class Meta:

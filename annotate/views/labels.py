@@ -75,14 +75,15 @@ def task(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         return redirect("annotate", project.slug, found.round_id)
     if request.method == "POST":
         return _act(request, project, found)
+    held = True
     if annotation.state == DRAFT:
-        assignment.renew(found, request.user)
+        held = assignment.renew(found, request.user)
     elif found.round.is_training:
         return redirect("annotate", project.slug, found.round_id)
     elif annotation.state != SUBMITTED or annotation.surplus or found.round.state != Round.State.OPEN:
         messages.info(request, _("You have submitted that task already. This is your next one."))
         return redirect("annotate", project.slug, found.round_id)
-    return _page(request, _screen(request, project, found, annotation, Content.of(annotation)))
+    return _page(request, _screen(request, project, found, annotation, Content.of(annotation)) | {"lost": not held})
 
 
 @require_POST
@@ -90,9 +91,9 @@ def task(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
 def task_save(request: MemberRequest, project: Project, pk: int) -> JsonResponse:
     """What the screen's script posts: the form, to be stored as a draft, submitted or corrected (`action`).
 
-    Answers with the new version; or with `ask`, a question about what was submitted; or with where to go `next`, with
-    the `screen` of the next task and what to say there, where there is one. Otherwise with an error sentence, and
-    where another version is stored with the `comparison` of both.
+    Answers with the new version, and whether the task is still `held` for its annotator; with `ask`, a question about
+    what was submitted; or with where to go `next`, with the `screen` of the next task and what to say there, where
+    there is one. Otherwise with an error sentence, and where another version is stored with the `comparison` of both.
     """
     found = _task(request, _TASK_FOR_SAVING, project, pk)
     action = request.POST.get("action", "save")
@@ -110,9 +111,9 @@ def task_save(request: MemberRequest, project: Project, pk: int) -> JsonResponse
     except (AlreadySubmitted, NotCorrectable) as error:
         return JsonResponse({"error": str(error), "next": following}, status=410)
     if action == "save" and saved.state == DRAFT:  # else a submission with its token came before
-        return JsonResponse({"version": saved.version, "saved_at": saved.saved_at.isoformat()})
+        return JsonResponse({"version": saved.version, "saved_at": saved.saved_at.isoformat(), "held": saved.held})
     if saved.state == DRAFT:
-        return JsonResponse({"version": saved.version, "ask": doubt(found, content)})
+        return JsonResponse({"version": saved.version, "ask": doubt(found, content), "held": saved.held})
     level, sentence = _outcome(saved, action)
     reply = _following(request, project, found.round, sentence if level == messages.WARNING else "")
     if reply is None:
@@ -200,7 +201,8 @@ def _again(
 ) -> HttpResponse:
     """The screen once more with what was sent, and what is wrong with it."""
     annotation = assignment.said_of(task.pk, request.user)
-    context = _screen(request, project, task, annotation, content) | more
+    lost = annotation.state == DRAFT and not assignment.renew(task, request.user)
+    context = _screen(request, project, task, annotation, content) | {"lost": lost} | more
     if status == 400:  # the form was made from another version than the stored one, or will be refused again
         context["version"] = version_of(request)
     return _page(request, context, status)

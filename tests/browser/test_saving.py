@@ -9,7 +9,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
 from annotate import assignment
-from annotate.models import Annotation, Assignment, Task, User
+from annotate.models import Annotation, Assignment, Role, Round, Task, User
+from tests import build
 from tests.browser.annotating import KIND, press, saved, stored
 from tests.browser.conftest import Make, Open, keys_ready
 
@@ -361,13 +362,45 @@ def test_a_task_submitted_in_another_tab_keeps_what_was_written_here(at: Open, m
     assert stored(round).score == 4
 
 
+def expire(round: Round) -> None:
+    Assignment.objects.filter(task__round=round, state="leased").update(
+        leased_until=timezone.now() - datetime.timedelta(minutes=1)
+    )
+
+
+def test_whoever_lost_the_task_is_told_and_can_write_on(at: Open, make: Make, abe: User) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    keys_ready(page)
+    first = page.url
+    expire(round)
+    task = assignment.next_task(round, abe)
+    assert task is not None
+    expect(page.locator("#lost")).to_be_hidden()
+    page.get_by_label("Comment").fill("written on")
+    expect(page.locator("#lost")).to_be_visible()
+    expect(page.locator("#said")).to_contain_text("no longer held for you")
+    saved(page)
+    page.reload()
+    expect(page.locator("#lost")).to_be_visible()
+    expect(page.locator("#said")).to_contain_text("no longer held for you")
+    assert assignment.skip(task, abe, "")
+    page.get_by_label("Comment").fill("written on and on")
+    expect(page.locator("#lost")).to_be_hidden()
+    saved(page)
+    expire(round)
+    assert assignment.next_task(round, build.member(round.project, Role.ANNOTATOR)) == task
+    page.get_by_label("Comment").fill("")
+    page.locator("#lost").get_by_role("link", name="Go on to the next task").click()
+    expect(page.locator("#lost")).to_be_hidden()
+    expect(page).not_to_have_url(first)
+
+
 def test_a_submission_after_the_lease_is_kept_and_said_to_be_late(at: Open, make: Make, abe: User) -> None:
     round = make(KIND.DIRECT_SCORING)
     page = at(round)
     keys_ready(page)
-    Assignment.objects.filter(task__round=round, state="leased").update(
-        leased_until=timezone.now() - datetime.timedelta(minutes=1)
-    )
+    expire(round)
     assert assignment.next_task(round, abe) == Task.objects.get(round=round, position=1)
     press(page, "4", "Control+Enter")
     expect(page.locator(".notice:visible")).to_contain_text("Kept, but not counted")

@@ -47,6 +47,7 @@ export class Saving {
     this.state = root.querySelector("#save-state");
     this.problem = root.querySelector("#problem");
     this.ask = root.querySelector("#ask");
+    this.lost = root.querySelector("#lost"); // not where a label is corrected, or a key written
     this.stored = contentOf(form); // what the server has
     this.writer = crypto.randomUUID?.() ?? String(Math.random()).slice(2);
     this.texts = 0;
@@ -71,6 +72,7 @@ export class Saving {
     signal.addEventListener("abort", () => clearTimeout(this.timer));
     this.restore();
     offerUnread(root, this.task, signal);
+    if (this.lost && !this.lost.hidden) announce(this.lost.textContent);
   }
 
   get pending() {
@@ -237,6 +239,7 @@ export class Saving {
         // What it asks about is in view with it.
         form.querySelector("[name=score]:checked")?.closest(".scale-step").scrollIntoView({ block: "nearest" });
       }
+      this.tellSeat(said.held);
       this.savedText = words("saved", { time: clockTime(said.saved_at ?? Date.now()) });
       this.show("saved", this.savedText);
       if (this.troubled) announce(words("online"));
@@ -264,6 +267,13 @@ export class Saving {
       this.refused = content;
       this.trouble(words("refused", { why: said.error }));
     }
+  }
+
+  // Whether the task is still held for who writes here; null where the server did not look.
+  tellSeat(held) {
+    if (!this.lost || held === null || this.lost.hidden === held) return;
+    this.lost.hidden = held;
+    if (!held) announce(this.lost.textContent);
   }
 
   async decide() {
