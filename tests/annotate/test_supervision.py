@@ -458,7 +458,7 @@ def test_researchers_read_when_the_author_of_a_label_looked_at_others(
     build.submitted(first.tasks.get(), abe, 5)
     reveal.reveal(Annotation.objects.get(pk=label.pk))
     seen = page(at, "round_label", label.pk)
-    assert "1 label of another annotator, the systems" in seen
+    assert "1 label of another annotator · the systems" in seen
     assert "not submitted yet" not in seen
     second = build.submitted(later.tasks.get(), User.objects.get(pk=ann.pk), 3)
     known = page(at, "round_label", second.pk)
