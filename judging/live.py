@@ -42,6 +42,7 @@ from judging.voices import consensus_of
 SHOWN_QUESTIONS = 20
 TENTATIVE = 0.667
 RELIABLE = 0.8
+FEWEST_UNITS = 5  # with labels of two people, for a word about alpha
 
 GAPS = {
     "pending": _("not asked yet"),
@@ -237,12 +238,14 @@ def _in_words(value: Value) -> str:
 
 
 def standing(alpha: Figure) -> str:
-    """What the interval says about alpha, in a few words; empty without an interval.
+    """What the interval says about alpha, in a few words; empty without an interval, or with one of no width.
 
-    Its lower bound decides, so that few units cannot pass for agreement by luck.
+    Its lower bound decides, so that few units cannot pass for agreement by luck. With very few it says nothing.
     """
-    if alpha.low is None or alpha.high is None:
+    if alpha.low is None or alpha.high is None or alpha.low == alpha.high:
         return ""
+    if alpha.n_units < FEWEST_UNITS:
+        return gettext("nothing yet, with fewer than %(units)s units") % {"units": FEWEST_UNITS}
     if alpha.low >= RELIABLE:
         return gettext("reliable, all of it from %(bound)s up") % {"bound": RELIABLE}
     if alpha.low >= TENTATIVE:

@@ -310,8 +310,8 @@ class Round(Scale):
         return len(units)
 
     def discard(self) -> None:
-        """Delete a draft, which frees its name. Raises ValidationError for one that is open by now, or that something is
-        on record about."""
+        """Delete a draft, which frees its name. Raises ValidationError for one that is open by now, or that something
+        is on record about."""
         with transaction.atomic():
             draft = Round.objects.select_for_update().filter(pk=self.pk, state=self.State.DRAFT).first()
             if draft is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import krippendorff
@@ -349,6 +350,14 @@ def test_the_version_changes_with_everything_that_the_panel_shows(round: Round, 
     [(0.8, 0.99, "reliable"), (0.667, 0.99, "tentative"), (0.66, 0.99, "open"), (0.1, 0.6, "low"), (None, None, "")],
 )
 def test_thresholds_look_at_the_lower_bound(low: float | None, high: float | None, word: str) -> None:
-    figure = Figure(name="alpha", value=0.95, low=low, high=high)
+    figure = Figure(name="alpha", value=0.95, low=low, high=high, n_units=20)
 
     assert standing(figure).split(",")[0] == word
+
+
+def test_few_units_and_an_interval_of_no_width_bear_no_verdict() -> None:
+    few = Figure(name="alpha", value=-0.417, low=-0.9, high=0.1, n_units=4)
+    assert standing(few) == "nothing yet, with fewer than 5 units"
+    assert standing(replace(few, n_units=5)) == "low, all of it below 0.667"
+    assert standing(replace(few, low=-0.417, high=-0.417)) == ""
+    assert standing(replace(few, value=1.0, low=1.0, high=1.0, n_units=500)) == ""
