@@ -240,7 +240,6 @@ def test_nothing_on_the_page_of_a_gold_unit_gives_it_away(
 # -- races -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.django_db(transaction=True)
 def test_the_sheet_tells_gold_units_from_tasks_and_overviews_count_no_training(
     project: Project, bob: User, ann: User
 ) -> None:
@@ -262,6 +261,7 @@ def test_the_sheet_tells_gold_units_from_tasks_and_overviews_count_no_training(
         assert "(training set)" in listed
 
 
+@pytest.mark.django_db(transaction=True)
 def test_many_take_one_training_task_at_once(project: Project, bob: User) -> None:
     practice = training_set(project, bob, 5)
     task = practice.tasks.get()
