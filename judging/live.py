@@ -57,6 +57,10 @@ WHOSE = {"people": _("The people"), "judge": _("The judge")}
 TITLES = {"score": _("Scores"), "preference": _("Preferences")}
 OF_PEOPLE = {"score": _("People, scores"), "preference": _("People, preferences")}
 WITH_PEOPLE = {"score": _("%(judge)s and people, scores"), "preference": _("%(judge)s and people, preferences")}
+UNITS = {
+    "score": _("A unit of the scores is a response."),
+    "preference": _("A unit of the preferences is two responses to the same instruction."),
+}
 LEVELS = {"ordinal": _("ordinal"), "nominal": _("nominal")}
 ANSWER_WORDS = {
     "yes": _("yes"),
@@ -102,6 +106,11 @@ class Agreement:
     @property
     def title(self) -> str:
         return str(TITLES.get(self.facet.kind, _("Answers")))
+
+    @property
+    def unit(self) -> str:
+        """What one unit is, in a sentence."""
+        return str(UNITS.get(self.facet.kind, _("A unit of the answers is a question about a response.")))
 
     @property
     def level(self) -> str:

@@ -235,6 +235,11 @@ SAID: dict[str, set[str]] = {
     Round.Kind.PAIRWISE_CHECKLIST: {"answers", "other_answers", "preference"},
     Round.Kind.CHECKLIST_WRITING: {"written"},
 }
+UNITS = {
+    "score": "A unit of the scores is a response.",
+    "answers": "A unit of the answers is a question about a response.",
+    "preference": "A unit of the preferences is two responses to the same instruction.",
+}
 ROWS = {"score": "Scores, ordinal", "answers": "Answers, nominal", "preference": "Preferences, ordinal"}
 
 
@@ -262,6 +267,7 @@ def test_every_kind_of_round_shows_what_people_can_agree_on_and_nothing_else(
     assert (whole.status_code, polled.status_code) == (200, 200)
     for part, row in ROWS.items():
         assert (row in polled.text) == (part in SAID[kind])
+        assert (UNITS[part] in polled.text) == (part in SAID[kind])
     assert ("Question by question" in polled.text) == ("answers" in SAID[kind])
     writes = kind == Round.Kind.CHECKLIST_WRITING
     for text in (before, whole.text, polled.text):
