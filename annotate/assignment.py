@@ -228,6 +228,11 @@ def free(held: Q, seats: models.QuerySet[Assignment]) -> int:
     return gone + still.filter(shown_in=None).update(state=FREE, annotator=None, leased_until=None)
 
 
+def holds(task: Task, user: User) -> bool:
+    """Whether the user has a seat of this task, be it one whose lease ran out and that nobody took."""
+    return Assignment.objects.filter(task=task, annotator=user, state=LEASED).exists()
+
+
 def renew(task: Task, user: User) -> bool:
     """Hold the user's seat of this task for another lease, or take one again that they lost; False where there is none.
 

@@ -8,6 +8,7 @@ Nothing here may tell an annotator a system's name, somebody else's label, or a 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from annotate.models import Annotation, Project, Round, Task, User
 from annotate.prepared import Prepared
 from annotate.said import side_by_side
 from annotate.screen import pace_of, progress_of, screen_of, words
+from annotate.standing import standing_of
 from annotate.views.saving import conflict, sent, version_of
 
 SCREEN = "annotate/labels/task.html"
@@ -53,13 +55,7 @@ def annotate(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         return redirect("task", project.slug, task.pk)
     if training.is_asked_of(round, request.user):
         return redirect("practice", project.slug, round.pk)
-    context = {
-        "project": project,
-        "round": round,
-        "progress": progress_of(round, request.user),
-        "participation": assignment.participation(round, request.user),
-        "free_at": assignment.next_release(round, request.user),
-    }
+    context = {"project": project, "round": round, "standing": standing_of(round, request.user)}
     return render(request, "annotate/labels/nothing.html", context)
 
 
@@ -78,10 +74,9 @@ def task(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     held = True
     if annotation.state == DRAFT:
         held = assignment.renew(found, request.user)
-    elif found.round.is_training:
-        return redirect("annotate", project.slug, found.round_id)
-    elif annotation.state != SUBMITTED or annotation.surplus or found.round.state != Round.State.OPEN:
-        messages.info(request, _("You have submitted that task already. This is your next one."))
+    elif not _is_correctable(found, annotation):
+        if not found.round.is_training:
+            messages.info(request, _("You have submitted that task already. This is your next one."))
         return redirect("annotate", project.slug, found.round_id)
     return _page(request, _screen(request, project, found, annotation, Content.of(annotation)) | {"lost": not held})
 
@@ -158,9 +153,15 @@ def _act(request: MemberRequest, project: Project, task: Task) -> HttpResponse:
     except StaleSave as error:
         both = side_by_side(task, [content, Content.of(error.stored)])
         return _again(request, project, task, content, comparison=both, status=409)
-    except (NoSeat, AlreadySubmitted, NotCorrectable) as error:
-        messages.warning(request, str(error))
-        return redirect("annotate", project.slug, task.round_id)
+    except NoSeat as error:
+        return _again(request, project, task, content, error=str(error), status=403, over=True, corrects=False)
+    except (AlreadySubmitted, NotCorrectable) as error:
+        stored = assignment.said_of(task.pk, request.user)
+        if replace(Content.of(stored), active_seconds=content.active_seconds) == content:
+            messages.warning(request, str(error))
+            return redirect("annotate", project.slug, task.round_id)
+        corrects = _is_correctable(task, stored)
+        return _again(request, project, task, content, error=str(error), status=410, over=True, corrects=corrects)
     if action == "save" and saved.state == DRAFT:
         messages.success(request, _("Saved as a draft."))
         return redirect("task", project.slug, task.pk)
@@ -168,6 +169,11 @@ def _act(request: MemberRequest, project: Project, task: Task) -> HttpResponse:
         return _again(request, project, task, content, ask=doubt(task, content))
     _say(request, task, *_outcome(saved, action))
     return redirect("annotate", project.slug, task.round_id)
+
+
+def _is_correctable(task: Task, annotation: Annotation) -> bool:
+    counts = annotation.state == SUBMITTED and not annotation.surplus
+    return counts and not task.round.is_training and task.round.state == Round.State.OPEN
 
 
 def _save(request: MemberRequest, task: Task, content: Content, action: str) -> Annotation:
@@ -201,7 +207,7 @@ def _again(
 ) -> HttpResponse:
     """The screen once more with what was sent, and what is wrong with it."""
     annotation = assignment.said_of(task.pk, request.user)
-    lost = annotation.state == DRAFT and not assignment.renew(task, request.user)
+    lost = annotation.state == DRAFT and not assignment.holds(task, request.user)
     context = _screen(request, project, task, annotation, content) | {"lost": lost} | more
     if status == 400:  # the form was made from another version than the stored one, or will be refused again
         context["version"] = version_of(request)

@@ -383,3 +383,50 @@ def test_a_save_that_repeats_a_withdrawn_submission_is_refused(at: Client, check
     labelling.withdraw(Annotation.objects.get(task=checked, annotator=ann), "test")
     for action in ("save", "submit"):
         assert at.post(address(checked, "task_save"), sent | {"action": action}).status_code == 410
+
+
+def test_a_second_tab_without_the_script_keeps_what_it_sent(at: Client, checked: Task) -> None:
+    at.post(address(checked), filled(checked, token=""))
+    reply = at.post(address(checked), filled(checked, token="", score=2, comment="a long thought", action="submit"))
+    page = reply.content.decode()
+    assert reply.status_code == 410
+    assert "You have submitted this task already" in page
+    assert "a long thought" in page
+    assert reverse("annotate", args=["garden", checked.round_id]) in page
+    assert Annotation.objects.get(task=checked).score == 4
+    # The form is a correction now, from the present version.
+    kept = filled(checked, token="", score=2, comment="a long thought", action="correct", version=1)
+    assert 'name="version" value="1"' in page
+    assert "Corrected." in at.post(address(checked), kept, follow=True).content.decode()
+    assert Annotation.objects.get(task=checked).score == 2
+
+
+def test_the_same_form_sent_twice_without_the_script_leads_on(at: Client, checked: Task) -> None:
+    for _ in range(2):
+        reply = at.post(address(checked), filled(checked, token=""))
+        assert reply.status_code == 302
+
+
+def test_what_comes_when_nothing_can_be_changed_any_more_is_shown_to_be_copied(at: Client, checked: Task) -> None:
+    at.post(address(checked), filled(checked))
+    checked.round.close()
+    late = filled(checked, token="", version=1, score=2, comment="a long thought", action="correct")
+    reply = at.post(address(checked), late)
+    page = reply.content.decode()
+    assert reply.status_code == 410
+    assert "The round is closed" in page
+    assert "a long thought" in page
+    assert "copy what you need" in page
+    assert 'id="submit"' not in page
+    assert "Go on to the next task" in page
+
+
+def test_a_form_of_somebody_who_is_logged_out_is_shown_without_the_script_too(
+    at: Client, checked: Task, abe: User
+) -> None:
+    reply = at.post(address(checked), filled(checked, annotator=abe.pk, comment="a long thought"))
+    page = reply.content.decode()
+    assert reply.status_code == 403
+    assert "Somebody else wrote this" in page
+    assert "a long thought" in page
+    assert 'id="submit"' not in page
