@@ -195,8 +195,8 @@ def _outcome(annotation: Annotation, action: str) -> tuple[int, str]:
     """What to tell about a submission or correction: a level of messages, and a sentence."""
     if annotation.surplus:
         late = _(
-            "Kept, but not counted: before you submitted, others had taken this task, the round was closed, "
-            "or you were paused or removed."
+            "Kept, but not counted: this task was no longer yours. Before you submitted, you had skipped it, it was "
+            "released or taken by others, the round was closed, or you were paused or removed."
         )
         return messages.WARNING, late
     return messages.SUCCESS, _("Corrected.") if action == "correct" else _("Submitted.")

@@ -430,3 +430,11 @@ def test_a_form_of_somebody_who_is_logged_out_is_shown_without_the_script_too(
     assert "Somebody else wrote this" in page
     assert "a long thought" in page
     assert 'id="submit"' not in page
+
+
+def test_who_skipped_the_task_in_another_tab_is_told_why_it_does_not_count(at: Client, checked: Task) -> None:
+    at.post(address(checked), {"action": "skip"})
+    page = at.post(address(checked), filled(checked), follow=True).content.decode()
+    assert "Kept, but not counted" in page
+    assert "you had skipped it" in page
+    assert "it was released" in page.replace("\n", " ")
