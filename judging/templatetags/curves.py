@@ -43,6 +43,7 @@ def curve_chart(id: str, title: str, curve: Curve) -> dict[str, Any]:
                 "words": line.words,
                 "last": line.figures[-1],
                 "y": (number - 1) * LEGEND_ROW + 14,
+                "label_y": (number - 1) * LEGEND_ROW,
                 "sample_y": (number - 1) * LEGEND_ROW + 10,
                 "pieces": _pieces(line, across, height),
             }

@@ -76,6 +76,7 @@ def interval_chart(id: str, title: str, lines: Iterable[tuple[str, Figure]]) -> 
             {
                 "label": label,
                 "figure": figure,
+                "label_y": top - 2,
                 "text_y": top + 12,
                 "y": top + 27,
                 "cap_top": top + 22,

@@ -212,6 +212,15 @@ def test_numbers_are_written_with_a_true_minus_sign() -> None:
     assert percentage(0.666666) == "66.7 %"
 
 
+def test_a_long_name_is_whole_in_the_chart_and_cut_by_the_browser_where_there_is_no_room(
+    page: Client, labelled: Round
+) -> None:
+    run = run_of(labelled, judge=build.judge(labelled.project, name="SmolLM2 135M (packaged, and told to be strict)"))
+    verdict(run, Response.objects.earliest("pk"), "score", score=2)
+    chart = page.get(address(labelled)).text.split('<g class="chart">')[1].split("</svg>")[0]
+    assert "<span>SmolLM2 135M (packaged, and told to be strict) and people, " in chart
+
+
 def test_the_axis_of_a_chart_reaches_below_zero_only_where_it_must() -> None:
     good = Figure(name="alpha", value=0.5, low=0.4, high=0.6)
     bad = Figure(name="alpha", value=0.1, low=-0.3, high=0.5)
