@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Count, F
@@ -10,9 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate import assignment
-from annotate.models import Checklist, Membership, Participation, Project, Response, Role, Round, User
-from annotate.screen import progress_of
+from annotate.models import Checklist, Experiment, Membership, Participation, Project, Response, Role, Round, User
+from annotate.standing import Standing, standing_of, waiting
 
 
 @dataclass(frozen=True)
@@ -22,21 +21,6 @@ class NextStep:
     sentence: str
     action: str = ""
     url: str = ""
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a round holds for one annotator, counted in tasks: those that they have submitted of all that there are, as
-    the screen says it, and those that could still be theirs."""
-
-    round: Round
-    submitted: int
-    total: int
-    available: int
-
-    @property
-    def waiting(self) -> str:
-        return _waiting(self.available)
 
 
 def counts_of(project: Project) -> dict[str, int]:
@@ -52,30 +36,34 @@ def counts_of(project: Project) -> dict[str, int]:
     }
 
 
-def work_for(project: Project, user: User) -> list[Work]:
-    """The open rounds of the project, as this annotator sees them."""
-    found = []
+def work_for(project: Project, user: User) -> list[Standing]:
+    """Where this annotator stands in the open rounds of the project. Of an experiment that draws arms they see their
+    own, and before the draw, which comes with the first task, one card that tells nothing of any."""
+    found: list[Standing] = []
+    asked: set[Experiment] = set()
     for round in project.rounds.open().for_labels().select_related("experiment"):
-        if _is_other_arm(round, user):
-            continue
-        found.append(Work(round, **progress_of(round, user), available=assignment.available(round, user)))
+        experiment = round.experiment
+        if experiment is None or not experiment.draws_arms:
+            found.append(standing_of(round, user))
+        elif experiment not in asked:
+            asked.add(experiment)
+            found += _in_experiment(experiment, user)
     return found
+
+
+def _in_experiment(experiment: Experiment, user: User) -> list[Standing]:
+    placed = experiment.placings.filter(annotator=user).select_related("round__experiment").first()
+    if placed is not None:
+        return [standing_of(placed.round, user)] if placed.round.state == Round.State.OPEN else []
+    arms = [standing_of(arm, user) for arm in experiment.arms.open().select_related("experiment").order_by("pk")]
+    going = next((arm for arm in arms if arm.goes_on), arms[0])
+    return [replace(going, is_drawn=False)]
 
 
 def worked_in(project: Project, user: User) -> list[Participation]:
     """The rounds in which this annotator has submitted anything, the newest first; closed ones too."""
     found = Participation.objects.filter(round__in=project.rounds.for_labels(), annotator=user, submitted__gt=0)
-    return list(found.select_related("round").order_by("-round__created_at", "-round"))
-
-
-def _is_other_arm(round: Round, user: User) -> bool:
-    """Whether the round is an arm of an experiment that this annotator was not drawn into. Before the draw, which comes
-    with the first task, one arm stands for all."""
-    experiment = round.experiment
-    if experiment is None or not experiment.draws_arms:
-        return False
-    placed = experiment.placings.filter(annotator=user).first()
-    return round != (placed.round if placed else experiment.arms.open().order_by("pk").first())
+    return list(found.select_related("round__experiment").order_by("-round__created_at", "-round"))
 
 
 def next_step(membership: Membership) -> NextStep:
@@ -96,14 +84,17 @@ def next_step(membership: Membership) -> NextStep:
 
 
 def _annotator_step(membership: Membership) -> NextStep:
-    waiting = sum(work.available for work in work_for(membership.project, membership.user))
-    if not waiting:
+    work = [one for one in work_for(membership.project, membership.user) if one.goes_on]
+    if not work:
         return NextStep(_("Nothing waits for you at the moment."))
-    return NextStep(_waiting(waiting), _("To your tasks"), _to("project", membership.project))
-
-
-def _waiting(tasks: int) -> str:
-    return ngettext("One task waits for you.", "%(n)d tasks wait for you.", tasks) % {"n": tasks}
+    tasks = sum(one.available for one in work)
+    if not tasks:
+        sentence = _("Practice waits for you.")
+    elif all(one.is_drawn for one in work):
+        sentence = waiting(tasks)
+    else:  # a number may be another arm's
+        sentence = _("Tasks wait for you.")
+    return NextStep(sentence, _("To your tasks"), _to("project", membership.project))
 
 
 def _material_step(project: Project, counts: dict[str, int], curates: bool) -> NextStep | None:

@@ -41,6 +41,7 @@ def screen_of(task: Task, user: User, content: Content) -> dict[str, Any]:
     letters = LETTERS if task.other_id else ("",)
     return {
         "round": round,
+        "title": round.title,
         "task": task,
         "item": item,
         "language": item.language,

@@ -41,10 +41,21 @@ class Practice:
 
 
 def practice_of(round: Round, user: User) -> Practice:
-    """Where the annotator stands on the way into this round. Finishes the attempt whose last task was submitted."""
+    """Where the annotator stands on the way into this round, which they go from now on. Finishes the attempt whose last
+    task was submitted."""
     own = _own(round, user)
     tasks = _tasks_of(own, _set_of(round), user)
     _finish(round, own, tasks)
+    return _practice(round, user, own, tasks)
+
+
+def look_at(round: Round, user: User) -> Practice:
+    """Where the annotator stands on the way into this round; nothing is begun or finished by looking."""
+    own = assignment.participation(_set_of(round), user)
+    return _practice(round, user, own, _tasks_of(own, _set_of(round), user))
+
+
+def _practice(round: Round, user: User, own: Participation, tasks: list[Task]) -> Practice:
     under_way = set(_compared(own, own.attempts + 1).values_list("annotation__task", flat=True))
     last = _compared(own, own.attempts).aggregate(met=Sum("met"), of=Sum("of"))
     passed, left = round.admits(user), allowed(round, user) - own.attempts
@@ -79,13 +90,14 @@ def stopped_in(round: Round, user: User) -> Participation | None:
 
 
 def screen_of(task: Task, user: User) -> dict[str, Any]:
-    """What the screen of a practice task says otherwise than that of the round's tasks: how far the attempt is, and no
-    way back, as what was compared cannot be corrected."""
+    """What the screen of a practice task says otherwise than that of the round's tasks: which round it leads to, how
+    far the attempt is, and no way back, as what was compared cannot be corrected."""
     round = practised_for(task.round, user)
     if round is None:
         return {}
     practice = practice_of(round, user)
     return {
+        "title": round.title,
         "practice": {"number": min(practice.done + 1, practice.total), "total": practice.total},
         "progress": {"submitted": practice.done, "total": practice.total},
         "last": "",

@@ -186,6 +186,12 @@ class Round(Scale):
         return self.name
 
     @property
+    def title(self) -> str:
+        """What annotators read as its name: of an arm that is drawn the experiment's, as its own may tell what is
+        compared."""
+        return self.experiment.name if self.experiment is not None and self.experiment.draws_arms else self.name
+
+    @property
     def shape(self) -> Shape:
         return SHAPES[Kind(self.kind)]
 

@@ -8,11 +8,12 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotate import gold, reveal
+from annotate import assignment, gold, reveal
 from annotate.access import ANNOTATE, MemberRequest, members
 from annotate.contents import Content
 from annotate.models import Annotation, Project, Round, Task
 from annotate.said import in_short, side_by_side
+from annotate.standing import standing_of
 
 PAGE = 25
 
@@ -29,7 +30,8 @@ def my_labels(request: MemberRequest, project: Project, pk: int) -> HttpResponse
         "round": round,
         "page": page,
         "rows": [(annotation, in_short(annotation.task, Content.of(annotation))) for annotation in page],
-        "is_open": round.state == Round.State.OPEN,
+        "standing": standing_of(round, request.user),
+        "may_correct": assignment.may_work(round.pk, request.user),
         "why_not": reveal.why_not(round),
     }
     return render(request, "annotate/mine/labels.html", context)
@@ -58,6 +60,6 @@ def revealed(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         "responses": list(zip(letters, seen.systems, (response.text for response in task.shown), strict=False)),
         "people": range(1, len(seen.others) + 1),
         "rows": side_by_side(task, [Content.of(annotation), *seen.others]),
-        "may_correct": task.round.state == Round.State.OPEN and not annotation.surplus,
+        "may_correct": assignment.may_work(task.round_id, request.user) and not annotation.surplus,
     }
     return render(request, "annotate/mine/revealed.html", context)

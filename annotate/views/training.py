@@ -22,7 +22,8 @@ from annotate.contents import Content, InvalidLabel, read_content
 from annotate.labelling import AlreadySubmitted, StaleSave
 from annotate.models import Annotation, Comparison, Grant, Project, Round, Task, User
 from annotate.said import side_by_side
-from annotate.screen import progress_of, screen_of, words
+from annotate.screen import screen_of, words
+from annotate.standing import standing_of
 from annotate.supervision import NotDone
 from annotate.views.saving import conflict, sent, version_of
 
@@ -213,15 +214,14 @@ def practice(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         return _feedback(request, project, round, now, now.feedback)
     if not now.passed and not training.is_asked_of(round, request.user):
         return redirect("annotate", project.slug, pk)  # which says why there is nothing to do
-    stopped = training.stopped_in(round, request.user) if now.following else None
-    if stopped is not None:
-        progress = progress_of(round, request.user)
-        context = {"project": project, "round": round, "participation": stopped, "progress": progress}
+    standing = standing_of(round, request.user)
+    context = {"project": project, "round": round, "practice": now, "standing": standing}
+    if now.following is not None and standing.reason is not None:
         return render(request, "annotate/labels/nothing.html", context)
     if now.following is not None:
         training.take(now.following, request.user)
         return redirect("task", project.slug, now.following.pk)
-    return render(request, "annotate/training/practice.html", {"project": project, "round": round, "practice": now})
+    return render(request, "annotate/training/practice.html", context)
 
 
 def _feedback(
@@ -231,6 +231,7 @@ def _feedback(
     context = screen_of(task, request.user, Content.from_json(compared.said)) | {
         "project": project,
         "round": round,
+        "title": round.title,
         "practice": now,
         "number": training.number_of(compared),
         "compared": compared,

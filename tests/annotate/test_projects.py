@@ -223,7 +223,7 @@ def test_annotators_see_their_open_rounds(client: Client, project: Project, ann:
     assert "1 of 2" in page
     assert "Continue<" in page
     build.submitted(round.tasks.get(position=2), ann, 3)
-    assert "You have done all that there is" in client.get(page_of(project)).content.decode()
+    assert "You have done everything in this round" in client.get(page_of(project)).content.decode()
     assert "Nothing waits for you" in client.get("/").content.decode()
 
 
