@@ -125,6 +125,10 @@ def words() -> str:
                 for n in (1, 2)
             ],
             "written": [ngettext("%(n)s question", "%(n)s questions", n) for n in (1, 2)],
+            "offlineSubmit": _("offline: your submission is kept here, and sent once the connection is back"),
+            "unreachableSubmit": _("the server is silent: your submission is kept here, and sent once it answers"),
+            "changedSince": _("You changed something after you pressed Submit: nothing was submitted, press it again."),
+            "incomplete": _("Not submitted: something is still to answer."),
             "online": _("The connection is back: everything is saved."),
             "loggedOut": _("You are logged out. Log in again in another tab; what you wrote is kept here."),
             "refused": _("not saved: %(why)s"),

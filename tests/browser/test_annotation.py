@@ -101,7 +101,9 @@ def test_a_doubtful_score_is_asked_about_once(at: Open, make: Make) -> None:
     press(page, "y", "y", "1", "o", "Control+Enter")
     expect(page.locator("#ask")).to_contain_text("yes to 2 of 2 questions and gave the score 1")
     expect(page).to_have_url(before)
-    page.keyboard.press("Control+Enter")
+    page.keyboard.press("2")
+    expect(page.locator("#ask")).to_be_empty()
+    press(page, "1", "Control+Enter")
     expect(page).not_to_have_url(before)
     assert stored(round).score == 1
 
@@ -126,6 +128,36 @@ def test_the_last_task_can_be_corrected(at: Open, make: Make) -> None:
     expect(page).to_have_url(following)
     assert stored(round).score == 5
     assert stored(round).revisions.count() == 1
+
+
+def test_a_correction_that_is_left_leaves_nothing_behind(at: Open, make: Make) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    keys_ready(page)
+    before = page.url
+    press(page, "4", "Control+Enter")
+    expect(page).not_to_have_url(before)
+    page.keyboard.press("b")
+    expect(page).to_have_url(before)
+    keys_ready(page)
+    page.keyboard.press("5")
+    page.get_by_role("link", name="Leave it as it was").click()
+    expect(page).not_to_have_url(before)
+    page.goto(before)
+    keys_ready(page)
+    expect(page.locator("[name=score][value='4']")).to_be_checked()
+    assert stored(round).score == 4
+
+
+def test_a_list_that_is_not_taken_is_led_to(at: Open, make: Make) -> None:
+    page = at(make(KIND.CHECKLIST_WRITING))
+    keys_ready(page)
+    press(page, "y", "y")
+    page.get_by_label("one question a line").fill("Is it short?\nIs it short?")
+    page.get_by_label("Comment").focus()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("alert")).to_contain_text("the same")
+    expect(page.get_by_label("one question a line")).to_be_focused()
 
 
 def test_a_passage_and_a_fault_are_attached_to_the_current_question(at: Open, make: Make) -> None:

@@ -60,6 +60,23 @@ def test_what_is_written_offline_is_kept_and_sent_later(at: Open, make: Make) ->
     assert stored(round).comment == "written offline"
 
 
+def test_a_submission_offline_says_what_becomes_of_it(at: Open, make: Make) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    keys_ready(page)
+    page.context.set_offline(True)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Not submitted: something is still to answer.")).to_be_visible()
+    press(page, "4", "Control+Enter")
+    expect(page.locator("#save-state")).to_contain_text("offline: your submission is kept here")
+    press(page, "3")
+    expect(page.get_by_text("nothing was submitted, press it again")).to_be_visible()
+    press(page, "Control+Enter")
+    page.context.set_offline(False)
+    expect(page.get_by_text("Tasks: 1 of 2 submitted")).to_be_visible()
+    assert [said.score for said in Annotation.objects.counted(round)] == [3]
+
+
 def test_a_server_that_dies_while_it_saves_loses_nothing(at: Open, make: Make) -> None:
     round = make()
     page = at(round)

@@ -29,6 +29,11 @@ export class Order {
     return this.parts.find((part) => !isComplete[part.dataset.part](part)) ?? null;
   }
 
+  get wantsComment() {
+    const comment = this.form.elements.namedItem("comment");
+    return comment.ariaRequired === "true" && !comment.value.trim();
+  }
+
   waits(input) {
     return input.closest(".part")?.getAttribute("aria-disabled") === "true";
   }

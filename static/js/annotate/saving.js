@@ -38,9 +38,10 @@ async function post(url, data, signal) {
 
 export class Saving {
   // `go` takes the reply to a submission; `choose(reply)` shows both texts and resolves to "mine" or "theirs" or nothing;
-  // `isOver(reply)` tells that the task can no longer be saved; `missing()` leads to what is missing.
-  constructor({ root, form, signal, go, choose, isOver, missing }) {
-    Object.assign(this, { form, signal, go, choose, isOver, missing });
+  // `isOver(reply)` tells that the task can no longer be saved; `isComplete()` tells whether anything is missing, and
+  // `missing()` leads to it.
+  constructor({ root, form, signal, go, choose, isOver, isComplete, missing }) {
+    Object.assign(this, { form, signal, go, choose, isOver, isComplete, missing });
     this.task = root.dataset.task;
     this.url = root.dataset.save;
     this.corrects = "corrects" in root.dataset;
@@ -59,7 +60,10 @@ export class Saving {
     this.conflict = null;
     this.troubled = false;
     this.savedText = "";
-    form.addEventListener("input", () => this.changed(), { signal });
+    form.addEventListener("input", ({ target }) => {
+      if (target.name !== "comment") this.ask.textContent = ""; // what it asks about may be different now
+      this.changed();
+    }, { signal });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
@@ -133,8 +137,8 @@ export class Saving {
   changed() {
     this.renumber();
     this.refused = null;
+    this.problem.textContent = this.submitting ? words("changedSince") : "";
     this.submitting = false;
-    this.problem.textContent = "";
     this.keepHere();
     if (this.corrects) this.show("kept", words("here"));
     else if (!this.conflict) {
@@ -214,9 +218,14 @@ export class Saving {
   failed(error) {
     this.request = null;
     if (this.signal.aborted) return;
-    const n = Math.max(this.pending, 1);
+    if (this.submitting && !this.isComplete()) {
+      this.submitting = false;
+      this.problem.textContent = words("incomplete");
+      this.missing();
+    }
     const why = error instanceof LoggedOut ? "loggedOut" : navigator.onLine ? "unreachable" : "offline";
-    this.trouble(words(why, { n }));
+    const queued = this.submitting && why !== "loggedOut";
+    this.trouble(queued ? words(`${why}Submit`) : words(why, { n: Math.max(this.pending, 1) }));
     this.later(RETRY_AFTER_MS);
   }
 

@@ -21,17 +21,22 @@ export function open(root, go) {
   }
   raw.addEventListener("click", toggleRaw, { signal });
 
-  // To what is missing: the first open question, else the first part that is not complete, else the comment.
+  const isComplete = () => !order.firstIncomplete && !order.wantsComment;
+
+  // To what is missing: the first open question, else the first part that is not complete, else the comment. Where
+  // nothing is, the list of questions is not as it should be.
   function missing() {
     const part = order.firstIncomplete;
     if (rows.firstOpen) rows.goTo(rows.firstOpen);
-    else (part?.querySelector("textarea, input") ?? form.elements.namedItem("comment")).focus();
+    else if (part) part.querySelector("textarea, input").focus();
+    else form.elements.namedItem(order.wantsComment ? "comment" : "questions")?.focus();
   }
 
-  const saving = new Saving({ root, form, signal, go, choose, isOver, missing });
+  const saving = new Saving({ root, form, signal, go, choose, isOver, isComplete, missing });
   const order = new Order(form, signal);
   const rows = new Rows(form, signal);
   const evidence = new Evidence(root, form, rows, signal);
+  root.querySelector("#leave")?.addEventListener("click", () => saving.giveUp(), { signal });
   root.querySelector("#skip form")?.addEventListener("submit", () => saving.giveUp(), { signal });
   listen({ root, form, rows, order, evidence, toggleRaw, signal });
   return { saving, close: () => stop.abort() };
