@@ -6,6 +6,7 @@ of the annotator's own; what was submitted is compared with the key, shown besid
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -191,6 +192,29 @@ def people_of(training_set: Round) -> QuerySet[Participation]:
     )
     people = training_set.participations.exclude(practised_for=None, passed_at=None, state=Participation.State.ACTIVE)
     return people.select_related("annotator").annotate(granted=added).order_by("annotator__username")
+
+
+class Tally(NamedTuple):
+    """How many of the people in a round's qualification set practise, have passed for the round, and have no attempt
+    left for it."""
+
+    practising: int
+    passed: int
+    failed: int
+
+
+def tally(round: Round) -> Tally:
+    """Two queries."""
+    training_set, found = _set_of(round), Counter[str]()
+    by_hand = set(training_set.grants.filter(what=Grant.What.PASS).values_list("annotator", flat=True))
+    for own in people_of(training_set):
+        if own.annotator_id in by_hand or (own.share is not None and own.share >= round.pass_mark / 100):
+            found["passed"] += 1
+        elif own.attempts >= round.attempts + own.granted:  # type: ignore[attr-defined]  # people_of adds it
+            found["failed"] += 1
+        else:
+            found["practising"] += 1
+    return Tally(found["practising"], found["passed"], found["failed"])
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import supervision
+from annotate import supervision, training
 from annotate.access import RESEARCH, MemberRequest, members
 from annotate.addresses import number_in
 from annotate.forms.rounds import RoundForm
@@ -62,6 +62,7 @@ def round(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         "round": found,
         "progress": progress_of(found),
         "moves_along": moves_along(found),
+        "qualification": training.tally(found) if found.qualification_id else None,
         "record": supervision.record_of(found),
     }
     return render(request, "annotate/rounds/round.html", context)

@@ -9,11 +9,12 @@ from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
-from annotate import assignment, gold
+from annotate import assignment, gold, training
 from annotate.models import (
     Annotation,
     Assignment,
     Comparison,
+    Grant,
     Intervention,
     Participation,
     Project,
@@ -58,6 +59,18 @@ def test_nobody_is_removed_from_a_training_set_and_nothing_withdrawn(project: Pr
     assert "they stay" in refused
     said.refresh_from_db()
     assert said.state == "submitted"
+
+
+def test_tasks_of_one_item_are_told_apart_by_how_their_responses_begin(project: Project, bob: User) -> None:
+    item = build.item(project, instruction="Explain `grep`.")
+    item.responses.filter(system="Aster").update(text="**It** finds lines.")
+    item.responses.filter(system="Briar").update(text="It `prints`.")
+    practice = build.round(project, purpose=TRAINING)
+    text = at(bob).get(reverse("training_set", args=[project.slug, practice.pk])).content.decode()
+    assert text.count("Explain grep.") == 2
+    assert "It finds lines." in text
+    assert "It prints." in text
+    assert "Aster" not in text  # who writes what is expected is as blind as annotators
 
 
 def test_keys_are_written_one_after_the_other_on_the_annotators_screen(project: Project, bob: User) -> None:
@@ -139,6 +152,31 @@ def test_who_was_stopped_in_a_training_set_is_told_so_and_let_in_again(
 
 
 # -- practice --------------------------------------------------------------------------------------------------------
+
+
+def test_the_round_says_who_is_in_its_qualification_and_leads_there(
+    project: Project, bob: User, ann: User, abe: User
+) -> None:
+    practice = training_set(project, bob, 5, 5)
+    page, its = at(bob), reverse("training_set", args=[project.slug, practice.pk])
+    here = page.get(reverse("round", args=[project.slug, practice.pk])).content.decode()
+    assert "Annotators come here by themselves" in here
+    assert "find the round on their start page" not in here
+    round = work(project, qualification=practice, attempts=1)
+    here = reverse("round", args=[project.slug, round.pk])
+    text = page.get(here).content.decode()
+    assert "Nobody has labelled a task yet." in text
+    assert "0 practising, 0 passed, 0 without an attempt left" in text
+    attempt(round, ann, 1)
+    attempt(round, abe, 5)
+    training.practice_of(round, build.member(project, "annotator"))
+    text = page.get(here).content.decode()
+    assert "1 practising, 1 passed, 1 without an attempt left" in text
+    assert f'href="{its}#people"' in text
+    training.grant(practice, ann, Grant.What.ATTEMPT, bob)
+    assert "2 practising, 1 passed, 0 without" in page.get(here).content.decode()
+    training.grant(practice, ann, Grant.What.PASS, bob)
+    assert "1 practising, 2 passed, 0 without" in page.get(here).content.decode()
 
 
 def test_practice_goes_from_task_to_feedback_to_the_round(project: Project, bob: User, ann: User, abe: User) -> None:
