@@ -61,8 +61,8 @@ class Worker(NamedTuple):
 
 
 def workers_of(round: Round) -> list[Worker]:
-    """Everybody who took a seat or said something in this round, was paused or removed; by user name. Who wrote a key of
-    a training set is none of them."""
+    """Everybody who took a seat or said something in this round, was paused or removed; by user name. Writers of keys
+    are none of them."""
     said: Counter[tuple[int, str]] = Counter()
     rows = Annotation.objects.filter(task__round=round, key_of=None).values_list("annotator", "state", "surplus")
     for pk, state, surplus, n in rows.annotate(n=Count("pk")).order_by():
