@@ -303,6 +303,14 @@ def test_only_a_draft_that_nobody_was_placed_in_is_discarded(at: Client, project
     assert at.get(reverse("round_discard", args=["garden", opened.pk])).status_code == 302
 
 
+def test_nobody_is_led_to_disagreements_where_people_write_checklists(at: Client, project: Project) -> None:
+    build.item(project)
+    for kind, leads in (("direct_scoring", True), ("checklist_writing", False)):
+        round = build.round(project, kind)
+        text = at.get(reverse("round", args=["garden", round.pk])).content.decode()
+        assert (reverse("adjudication", args=["garden", round.pk]) in text) == leads
+
+
 def test_one_of_anything_is_said_in_the_singular(at: Client, project: Project) -> None:
     build.item(project)
     text = at.get(reverse("round", args=["garden", build.round(project, overlap=1).pk])).content.decode()
