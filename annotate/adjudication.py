@@ -87,7 +87,7 @@ def disagreements(round: Round, show: Show, number: int) -> Listed:
     page = paginator.get_page(number)
     shown = list(page.object_list)  # by number first: the texts of the pages before are not read
     counted = Count("annotations", Q(annotations__state=Annotation.State.SUBMITTED, annotations__surplus=False))
-    found = Task.objects.filter(pk__in=shown).select_related("item").annotate(labels=counted)
+    found = Task.objects.filter(pk__in=shown).select_related("item", "response", "other").annotate(labels=counted)
     return Listed(undecided, decided, page, list(found.order_by("-disagreement", "position")))
 
 

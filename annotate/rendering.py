@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import MutableMapping
+from html import unescape
 from typing import Any
 
 import nh3
 from django.core.cache import cache
 from django.utils.html import escape
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
@@ -18,6 +20,7 @@ VERSION = "1"
 CACHE_SECONDS = 24 * 3600
 LONGEST_MARKDOWN = 50_000  # characters; a longer text is shown as it is written
 HEADING_OFFSET = 2
+SOURCE_FOR_OPENING = 4  # characters of the source for one of its opening, which lacks the marks
 
 TAGS = {
     *("p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "a"),
@@ -37,6 +40,12 @@ def prose(text: str) -> SafeString:
         html = _render(text)
         cache.set(key, html, CACHE_SECONDS)
     return SafeString(html)  # sanitised by `_render`, whatever the Markdown parser let through
+
+
+def opening(text: str, length: int) -> str:
+    """How a Markdown text begins, as plain text in one line of at most so many characters. It is not safe HTML."""
+    marked = _MARKDOWN.render(text[: SOURCE_FOR_OPENING * length])
+    return Truncator(" ".join(unescape(nh3.clean(marked, tags=set())).split())).chars(length)
 
 
 def _render(text: str) -> str:

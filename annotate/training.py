@@ -180,7 +180,7 @@ def tasks_of(training_set: Round) -> list[Keyed]:
     found = Comparison.objects.filter(annotation__task__round=training_set).order_by()
     rows = found.values_list("annotation__task").annotate(n=Count("pk"), met=Sum("met"), of=Sum("of"))
     sums = {task: (n, met, of) for task, n, met, of in rows}
-    tasks = training_set.tasks.select_related("item", "key__annotator").order_by("position")
+    tasks = training_set.tasks.select_related("item", "response", "other", "key__annotator").order_by("position")
     return [Keyed(task, *sums.get(task.pk, (0, 0, 0))) for task in tasks]
 
 

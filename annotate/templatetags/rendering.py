@@ -1,4 +1,4 @@
-"""`{{ text|prose }}`: a text from a file or a model, as safe HTML."""
+"""A text from a file or a model: `{{ text|prose }}` is safe HTML, `{{ text|opening:80 }}` how it begins."""
 
 from django import template
 from django.utils.safestring import SafeString
@@ -11,3 +11,8 @@ register = template.Library()
 @register.filter
 def prose(text: object) -> SafeString:
     return rendering.prose(str(text or ""))
+
+
+@register.filter
+def opening(text: object, length: int) -> str:
+    return rendering.opening(str(text or ""), length)

@@ -166,3 +166,13 @@ def test_the_filter_is_safe_in_a_template() -> None:
     template = Template("{% load rendering %}{{ text|prose }}")
     assert template.render(Context({"text": "*a* <script>"})) == "<p><em>a</em> &lt;script&gt;</p>\n"
     assert template.render(Context({"text": None})) == ""
+
+
+def test_the_opening_of_a_text_is_plain_and_harmless() -> None:
+    text = "# Plan\n\n1. Use `sed`, **not** <b>awk</b>\n2. [read](http://x.example/) & see `"
+    assert rendering.opening(text, 200) == "Plan Use sed, not <b>awk</b> read & see `"
+    assert rendering.opening(text, 10) == "Plan Use …"
+    assert rendering.opening("word " * 100_000, 30) == "word word word word word word…"
+    template = Template("{% load rendering %}{{ text|opening:80 }}")
+    assert template.render(Context({"text": "`<script>`"})) == "&lt;script&gt;"
+    assert template.render(Context({"text": None})) == ""
