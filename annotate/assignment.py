@@ -86,7 +86,7 @@ def take(round: Round, user: User) -> Taken | None:
         under_lease = _HELD_OR_RUN_OUT(round=round.pk, user=user.pk, now=now)
         mine = next((task for task, holder, _of in under_lease if holder == user.pk), None)
         if mine is not None and _hold(mine, round, user):
-            annotation = _SAID.first(task=mine, user=user.pk) or _begun(mine, user)
+            annotation = _SAID.first(task=mine, user=user.pk) or _begun(mine, user, part)
             return Taken(gold.place(_SHOWN(task=mine)[0], user), annotation, part)
         if part.state != Participation.State.ACTIVE:
             return None
@@ -97,7 +97,7 @@ def take(round: Round, user: User) -> Taken | None:
             return None
         if round.gold_id is not None and _take_gold(round, user):
             continue
-        begun = _claim(seat, user, round, now)
+        begun = _claim(seat, user, round, now, part)
         if begun is not None:
             return Taken(_SHOWN(task=seat.task)[0], begun, part)
         if not may_work(round.pk, user):  # any more
@@ -114,20 +114,28 @@ def said_of(task: int, user: User) -> Annotation:
     return found
 
 
-def _begun(task: int, user: User) -> Annotation:
+def _begun(task: int, user: User, part: Participation) -> Annotation:
     """The user's annotation of the task with this id, which they hold; a new one where it was deleted meanwhile."""
-    annotation = Annotation(task_id=task, annotator=user)
+    annotation = begin(task, user, part)
     return annotation if prepared.insert(annotation) else said_of(task, user)
+
+
+def begin(task: int, user: User, part: Participation) -> Annotation:
+    """Not stored yet; it says how manieth of the annotator's tasks in the round this is."""
+    return Annotation(task_id=task, annotator=user, exposure={"step": part.submitted + 1})
 
 
 _SAID = Prepared(lambda task, user: Annotation.objects.filter(task=task, annotator=user), task=int, user=int)
 _SHOWN = Prepared(lambda task: Task.objects.with_texts().filter(pk=task), task=int)
 
 
-def give(task: Task, user: User, round: Round, *, shown_in: Round | None = None) -> None:
+def give(
+    task: Task, user: User, round: Round, *, shown_in: Round | None = None, part: Participation | None = None
+) -> None:
     """A seat of a training task for this user: made for them, or the one that they had before leased to them again.
 
-    The lease is as long as the round says. A gold unit's seat keeps in which round it is shown.
+    The lease is as long as the round says. A gold unit's seat keeps in which round it is shown; `part` is how far the
+    user is there, by default in the training set.
     """
     lease = {"state": LEASED, "leased_until": _lease_end(round, timezone.now()), "shown_in": shown_in, "vacated": False}
     with transaction.atomic():
@@ -136,7 +144,8 @@ def give(task: Task, user: User, round: Round, *, shown_in: Round | None = None)
             return
         last = task.assignments.aggregate(last=Max("seat"))["last"] or 0
         Assignment.objects.create(task=task, seat=last + 1, annotator=user, **lease)
-        Annotation.objects.bulk_create([Annotation(task=task, annotator=user)], ignore_conflicts=True)
+        begun = begin(task.pk, user, part or participation(round, user))
+        Annotation.objects.bulk_create([begun], ignore_conflicts=True)
 
 
 def _take_gold(round: Round, user: User) -> bool:
@@ -149,7 +158,7 @@ def _take_gold(round: Round, user: User) -> bool:
         due = part.state == Participation.State.ACTIVE and gold.is_due(round, user, part)
         unit = gold.next_unit(round, user) if due else None
         if unit is not None:
-            give(unit, user, round, shown_in=round)
+            give(unit, user, round, shown_in=round, part=part)
         return unit is not None
 
 
@@ -249,7 +258,8 @@ def _hold(task: int, round: Round, user: User) -> bool:
 
 def reclaim(task: Task, user: User) -> bool:
     """Take a seat of this very task again after it was lost, if one is free."""
-    if participation(task.round, user).state != Participation.State.ACTIVE:
+    part = participation(task.round, user)
+    if part.state != Participation.State.ACTIVE:
         return False
     for _ in range(CLAIM_TRIES):
         now = timezone.now()
@@ -257,7 +267,7 @@ def reclaim(task: Task, user: User) -> bool:
         seat = _first(_seats(seats.without(user.pk)), task.round, user)
         if seat is None:
             return False
-        if _claim(seat, user, task.round, now):
+        if _claim(seat, user, task.round, now, part):
             return True
     return False
 
@@ -430,12 +440,12 @@ def lot(round: Round, user: User, position: int) -> bytes:
     return hashlib.blake2b(f"{round.seed}:{round.pk}:{user.pk}:{position}".encode(), digest_size=8).digest()
 
 
-def _claim(seat: _Seat, user: User, round: Round, now: datetime.datetime) -> Annotation | None:
+def _claim(seat: _Seat, user: User, round: Round, now: datetime.datetime, part: Participation) -> Annotation | None:
     """Lease `seat` to `user` if it is still free or its lease still run out, and start the user's annotation."""
     try:
         with transaction.atomic():
             values = [user.pk, _lease_end(round, now), seat.pk, now, round.pk, round.pk, user.pk]
-            begun = Annotation(task_id=seat.task, annotator=user)
+            begun = begin(seat.task, user, part)
             claimed, written = prepared.together(
                 (CLAIM.format(hold=HOLD), values), prepared.insertion(begun, IS_MINE, [seat.pk, user.pk])
             )

@@ -129,7 +129,7 @@ def reassign(seat: Assignment, to: User, by: User) -> None:
             if not moved:
                 raise NotDone(_("The seat is not held any more, or the round was closed: nothing was changed."))
             _keep_in_arm(round, to, by)
-            Annotation.objects.bulk_create([Annotation(task=seat.task, annotator=to)], ignore_conflicts=True)
+            Annotation.objects.bulk_create([assignment.begin(seat.task_id, to, own)], ignore_conflicts=True)
             _note(round, Action.REASSIGNED, by, annotator=holder, given_to=to, task=seat.task)
     except IntegrityError as error:  # they took another seat of the task at the same moment
         raise NotDone(_("%(name)s holds a seat of this task by now: nothing was changed.") % {"name": to}) from error
@@ -152,10 +152,9 @@ def _keep_in_arm(round: Round, annotator: User, by: User) -> None:
 
 
 def annotators_of(project: Project) -> list[User]:
-    """The members who annotate, by user name."""
-    return list(
-        User.objects.filter(memberships__in=project.memberships.filter(role=Role.ANNOTATOR)).order_by("username")
-    )
+    """The members who annotate and can log in, which simulated annotators cannot; by user name."""
+    annotating = project.memberships.filter(role=Role.ANNOTATOR)
+    return list(User.objects.filter(memberships__in=annotating, is_active=True).order_by("username"))
 
 
 def pause(round: Round, annotator: User, by: User) -> None:

@@ -170,6 +170,17 @@ class TestSaving:
         assert assignment.next_task(round, abe) == task
 
 
+def test_an_annotation_says_how_manieth_of_its_author_it_is(project: Project, ann: User, abe: User) -> None:
+    build.item(project, systems=("Aster", "Briar"))
+    round = build.round(project, overlap=2)
+    for user in (ann, abe):
+        while (task := assignment.next_task(round, user)) is not None:
+            build.submitted(task, user, 3)
+    for user in (ann, abe):
+        said = Annotation.objects.filter(annotator=user).order_by("submitted_at")
+        assert [one.exposure["step"] for one in said] == [1, 2]
+
+
 class TestArms:
     @pytest.fixture
     def arms(self, project: Project) -> tuple[Round, Round]:
