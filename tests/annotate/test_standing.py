@@ -83,7 +83,7 @@ def test_the_card_tells_of_practice_attempts_and_pass_mark(at: Client, project: 
     practice = training_set(project, bob, 5, 5, name="The set")
     round = work(project, qualification=practice, pass_mark=60, attempts=2, name="The work")
     card = page(at, "project")
-    assert "It begins with 2 practice tasks. The pass mark is 60 %. You have 2 attempts." in card
+    assert "It begins with 2 practice tasks. You have 2 attempts.</p> <p>The pass mark is 60 %." in card
     assert "0 of 4" not in card
     assert "Start<" in card
     assert "Practice waits for you." in at.get("/").content.decode()
@@ -93,7 +93,7 @@ def test_the_card_tells_of_practice_attempts_and_pass_mark(at: Client, project: 
     assert "The set" not in screen
     attempt(round, ann, 1)
     card = page(at, "project")
-    assert "0 of 2 answers as expected: 0 %. The pass mark is 60 %. You have one attempt." in card
+    assert "You have one attempt.</p> <p>The last attempt: 0 of 2 answers as expected: 0 %. The pass mark is 60 %." in card
     assert "Continue<" in card
 
 
@@ -104,6 +104,7 @@ def test_who_has_used_all_attempts_is_sent_nowhere(at: Client, project: Project,
     Comparison.objects.update(seen_at=timezone.now())
     card = page(at, "project")
     assert "Practice not passed" in card
+    assert "It begins with" not in card
     assert "You have used all attempts. Ask the researcher of the project" in card
     assert f'href="{reverse("annotate", args=["garden", round.pk])}"' not in card
     assert "Nothing waits for you" in at.get("/").content.decode()
