@@ -3,8 +3,10 @@ page's script, and ignored here: they keep what they had."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from django import forms
@@ -19,6 +21,13 @@ from annotate.models import Checklist, Experiment, Item, Project, Response, Roun
 
 LONGEST_ANCHOR = 200
 MOST_SCORES = Round.LONGEST
+MOST = {
+    "overlap": Round.MOST_OVERLAP,
+    "pass_mark": 100,
+    "attempts": 20,
+    "gold_percent": Round.MOST_GOLD,
+    "lease_minutes": 7 * 24 * 60,
+}
 
 # What a field needs of the round: a part of its kind, its unit, its purpose, or that it can have expected answers.
 KEYED, LABELS = "keyed", str(Round.Purpose.LABELS)
@@ -122,6 +131,23 @@ class PurposeRadios(MarkedRadios):
     marks = {str(purpose): str(purpose) for purpose in Round.Purpose}
 
 
+def moved(anchors: Mapping[str, str], before: Sequence[int], after: Sequence[int]) -> dict[str, str]:
+    """The texts of one scale on another: each at its place between the ends; left out where that is no whole score."""
+    found = {}
+    for score in before:
+        place = Fraction((score - before[0]) * (after[-1] - after[0]), before[-1] - before[0]) + after[0]
+        if anchors.get(str(score)) and place.denominator == 1:
+            found[str(place)] = anchors[str(score)]
+    return found
+
+
+def _score_of(name: str) -> int | None:
+    """The score that a field's name is about; None for other fields."""
+    digits = name.removeprefix("anchor_")
+    written = re.fullmatch(r"-?[0-9]{1,5}", digits, re.ASCII)
+    return int(digits) if digits != name and written else None
+
+
 def new_round(project: Project) -> Round:
     """A draft that is not saved, with what the project suggests."""
     checklists = Checklist.objects.approved().filter(item__project=project).exists()
@@ -178,7 +204,7 @@ class RoundForm(forms.ModelForm[Round]):
             "reveal": gettext_lazy("When annotators see the systems' names and what others said about their tasks."),
             "pass_mark": gettext_lazy("The share of the expected answers that must be met."),
             "attempts": gettext_lazy("How often an annotator may try."),
-            "gold_percent": gettext_lazy("About this share of an annotator's tasks are gold units."),
+            "gold_percent": gettext_lazy("About this share of an annotator's tasks are gold units; at most 50."),
             "arm": gettext_lazy("What is different here, such as “with checklist”. It stands in the exports."),
         }
 
@@ -198,7 +224,8 @@ class RoundForm(forms.ModelForm[Round]):
             training = project.rounds.open().filter(purpose=Round.Purpose.TRAINING)
             self._offer(name, training, _("None"))
         self._offer("experiment", project.experiments.all(), _("None"))
-        self.fields["overlap"].widget.attrs |= {"min": 1, "max": Round.MOST_OVERLAP}
+        for name, most in MOST.items():
+            self.fields[name].widget.attrs |= {"min": 1, "max": most}
         for name, needed in NEEDS.items():
             self.fields[name].widget.attrs["data-needs"] = " ".join(needed)
         for name, other in WITH.items():
@@ -217,11 +244,31 @@ class RoundForm(forms.ModelForm[Round]):
     # -- the scale, a row for every score --
 
     def _rows(self) -> list[int]:
-        """The scores that the form has rows for: those sent where they are a scale, else those of the round."""
+        """The scores that the form has rows for: those sent where they are a scale, else those that the page had, else
+        those of the round."""
         low, high = (self._sent_score(name) for name in ("scale_low", "scale_high"))
         if low is not None and high is not None and low < high < low + MOST_SCORES:
             return list(range(low, high + 1))
-        return self.instance.scores
+        return self._rows_sent() or self.instance.scores
+
+    def _rows_sent(self) -> list[int]:
+        """The scores that the page had rows for; [] where they are no scale."""
+        found = sorted(number for name in self.data if (number := _score_of(name)) is not None)
+        whole = found and found == list(range(found[0], found[0] + len(found)))
+        return found if whole and 2 <= len(found) <= MOST_SCORES else []
+
+    def _move_anchors(self, rows: list[int]) -> None:
+        """Texts that nobody has edited keep their places between the ends when the ends move."""
+        before, usual = self._rows_sent(), self._usual
+        if not before or before == rows:
+            return
+        sent = {str(score): self.data.get(self.add_prefix(f"anchor_{score}"), "").strip() for score in before}
+        if {score: text for score, text in sent.items() if text} != moved(*usual, before):
+            return
+        texts = moved(*usual, rows)
+        self.data = self.data.copy()
+        for score in rows:
+            self.data[self.add_prefix(f"anchor_{score}")] = texts.get(str(score), "")
 
     def _sent_score(self, name: str) -> int | None:
         try:
@@ -232,6 +279,9 @@ class RoundForm(forms.ModelForm[Round]):
     def _add_anchors(self) -> None:
         anchors = self.instance.scale_anchors
         self.scores = self._rows()  # noted now, because validation writes into the instance
+        self._usual = {score: text for score, text in anchors.items() if text}, self.instance.scores
+        self._had_rows = {name for name in self.data if name.startswith("anchor_")}
+        self._move_anchors(self.scores)
         for score in self.scores:
             self.fields[f"anchor_{score}"] = forms.CharField(
                 label=str(score),
@@ -248,8 +298,20 @@ class RoundForm(forms.ModelForm[Round]):
     @property
     def other_scale_shown(self) -> bool:
         """Whether the page that sent this had rows for another scale."""
-        rows = {name for name in self.data if name.startswith("anchor_")}
-        return rows != {f"anchor_{score}" for score in self.scores}
+        return self._had_rows != {f"anchor_{score}" for score in self.scores}
+
+    @property
+    def anchors_note(self) -> str:
+        """What became of the texts when the ends of the scale moved, where that needs a look; else ""."""
+        texts = {str(bound.label): bound.value() for bound in self.anchors if bound.value()}
+        usual, before = self._usual
+        if self.scores != before and texts == moved(usual, before, self.scores):
+            return _("Texts that would stand between two scores are left out.") if len(texts) < len(usual) else ""
+        for old, new in ((before[0], self.scores[0]), (before[-1], self.scores[-1])):
+            if old != new and str(old) in texts and str(new) not in texts:
+                sentence = _("“%(text)s” stands at %(old)s, and the scale ends at %(new)s now: is that meant?")
+                return sentence % {"text": texts[str(old)], "old": old, "new": new}
+        return ""
 
     @property
     def groups(self) -> list[Group]:
@@ -307,8 +369,12 @@ class RoundForm(forms.ModelForm[Round]):
                 self._ignore(name)
         chosen = self.cleaned_data.get("comment_for", [])
         self.cleaned_data["comment_for"] = [reason for reason in chosen if Round.CommentFor(reason).part in given]
-        if self.cleaned_data.get("experiment") and self.cleaned_data.get("new_experiment"):
+        experiment, named = (self.cleaned_data.get(name) for name in ("experiment", "new_experiment"))
+        if experiment and named:
             self.add_error("new_experiment", _("Choose an experiment or name a new one, not both."))
+        elif (experiment or named) and not self.cleaned_data.get("arm") and "arm" not in self.errors:
+            sentence = _("Name the arm that this round is of “%(experiment)s”: exports tell the arms apart by it.")
+            self.add_error("arm", sentence % {"experiment": experiment or named})
         return self.cleaned_data
 
     def _ignore(self, name: str) -> None:

@@ -108,6 +108,7 @@ class Round(Scale):
             return parts.get(self.value, "questions")
 
     MOST_OVERLAP = 50
+    MOST_GOLD = 50  # per cent
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="rounds")
     name = models.CharField(gettext_lazy("name"), max_length=120)
@@ -160,7 +161,9 @@ class Round(Scale):
         "self", models.PROTECT, null=True, blank=True, related_name="+", verbose_name=gettext_lazy("gold units from")
     )
     gold_percent = models.PositiveSmallIntegerField(
-        gettext_lazy("gold units in percent"), default=10, validators=[MinValueValidator(1), MaxValueValidator(50)]
+        gettext_lazy("gold units in percent"),
+        default=10,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_GOLD)],
     )
     seed = models.PositiveIntegerField(gettext_lazy("seed"), default=42)
     size = models.PositiveIntegerField(default=0)  # tasks, from the opening on

@@ -151,7 +151,7 @@ def test_what_does_not_apply_to_the_kind_is_ignored(at: Client, project: Project
 def test_an_experiment_is_chosen_or_made_not_both(at: Client, project: Project) -> None:
     experiment = Experiment.objects.create(project=project, name="Two ways")
     here = reverse("round_create", args=["garden"])
-    at.post(here, form(experiment=experiment.pk))
+    at.post(here, form(experiment=experiment.pk, arm="with"))
     assert Round.objects.get().experiment == experiment
     both = at.post(here, form(name="Other", experiment=experiment.pk, new_experiment="Three ways"))
     assert "not both" in both.content.decode()
@@ -232,6 +232,80 @@ def test_the_preview_waits_for_a_scale_and_renews_its_rows(at: Client, project: 
     rows = {f"anchor_{score}": "" for score in range(1, 4)}
     page = at.post(here, form(scale_high=3, **rows), headers={"HX-Request": "true"}).content.decode()
     assert "anchor_1" not in page  # the rows in the browser, with the cursor in them, stay
+
+
+USUAL = {"1": "Fails it", "3": "In part", "5": "Serves it fully"}
+
+
+def anchored(scores: list[int], **texts: str) -> dict[str, str]:
+    """What the browser sends of these rows: the project's texts at their scores, or others."""
+    return {f"anchor_{score}": texts.get(f"s{score}", USUAL.get(str(score), "")) for score in scores}
+
+
+def rows_in(page: str) -> dict[str, str]:
+    found = re.findall(r'name="(anchor_-?\d+)"( value="([^"]*)")?', page)
+    return {name: text for name, _value, text in found if text}
+
+
+def test_texts_that_nobody_edited_move_with_the_ends_of_the_scale(at: Client, project: Project) -> None:
+    Project.objects.update(scale_anchors=USUAL)
+    page = preview_with_rows(at, scale_high=9, **anchored([1, 2, 3, 4, 5]))
+    assert rows_in(page) == {"anchor_1": "Fails it", "anchor_5": "In part", "anchor_9": "Serves it fully"}
+    assert "left out" not in page
+    page = preview_with_rows(at, scale_high=10, **anchored([1, 2, 3, 4, 5]))
+    assert rows_in(page) == {"anchor_1": "Fails it", "anchor_10": "Serves it fully"}
+    assert "Texts that would stand between two scores are left out." in page
+    # The way there, digit by digit, loses nothing: neither a scale that is none yet, nor another one.
+    page = preview_with_rows(at, scale_high="", **anchored([1, 2, 3, 4, 5]))
+    assert rows_in(page) == {}  # the rows in the browser stay
+    page = preview_with_rows(
+        at, scale_high=5, **{f"anchor_{n}": "" for n in range(2, 10)}, anchor_1="Fails it", anchor_10="Serves it fully"
+    )
+    assert rows_in(page) == {"anchor_1": "Fails it", "anchor_3": "In part", "anchor_5": "Serves it fully"}
+
+
+def test_texts_that_somebody_edited_stay_and_are_asked_about(at: Client, project: Project) -> None:
+    Project.objects.update(scale_anchors=USUAL)
+    page = preview_with_rows(at, scale_high=10, **anchored([1, 2, 3, 4, 5], s3="Half of it"))
+    assert rows_in(page) == {"anchor_1": "Fails it", "anchor_3": "Half of it", "anchor_5": "Serves it fully"}
+    assert "“Serves it fully” stands at 5, and the scale ends at 10 now: is that meant?" in page
+
+
+def test_without_script_the_texts_move_when_the_round_is_saved(at: Client, project: Project) -> None:
+    Project.objects.update(scale_anchors=USUAL)
+    at.post(reverse("round_create", args=["garden"]), form(scale_low=0, scale_high=10, **anchored([1, 2, 3, 4, 5])))
+    assert Round.objects.get().scale_anchors == {"0": "Fails it", "5": "In part", "10": "Serves it fully"}
+
+
+def preview_with_rows(at: Client, **fields: object) -> str:
+    sent = at.post(reverse("round_preview", args=["garden"]), form(**fields), headers={"HX-Request": "true"})
+    assert sent.status_code == 200
+    return sent.content.decode()
+
+
+def test_an_experiment_wants_a_name_for_the_arm(at: Client, project: Project) -> None:
+    for chosen in (
+        {"new_experiment": "Two ways"},
+        {"experiment": Experiment.objects.create(project=project, name="X").pk},
+    ):
+        wrong = RoundForm(form(**chosen), project=project)
+        assert "Name the arm that this round is of" in wrong.errors["arm"][0]
+        assert RoundForm(form(**chosen, arm="with checklist"), project=project).is_valid()
+    assert RoundForm(form(), project=project).is_valid()
+
+
+def test_fields_with_a_largest_number_say_it(at: Client, project: Project) -> None:
+    text = at.get(reverse("round_create", args=["garden"])).content.decode()
+    for name, most in {
+        "gold_percent": 50,
+        "pass_mark": 100,
+        "attempts": 20,
+        "overlap": 50,
+        "lease_minutes": 10080,
+    }.items():
+        (field,) = re.findall(rf'<input[^>]*name="{name}"[^>]*>', text)
+        assert f'max="{most}"' in field
+        assert RoundForm(form(**{name: most + 1}), project=project).fields[name].widget.attrs["max"] == most
 
 
 def test_the_preview_works_without_script(at: Client, project: Project) -> None:

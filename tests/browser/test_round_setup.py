@@ -11,6 +11,7 @@ from tests.browser.conftest import Visit
 
 def test_the_preview_follows_the_form(visit: Visit, project: Project, bob: User) -> None:
     build.checklist(build.item(project), "Does it name trees?")
+    Project.objects.update(scale_anchors={"5": "Serves it fully"})
     page = visit("bob")
     page.goto("/projects/garden/rounds/new/")
     preview, form = page.locator("#preview"), page.locator("#round-form")
@@ -24,6 +25,7 @@ def test_the_preview_follows_the_form(visit: Visit, project: Project, bob: User)
     form.get_by_label("Direct scoring").check()
     form.get_by_label("Highest score").fill("3")
     expect(form.locator(".anchor")).to_have_count(3)
+    expect(form.get_by_label("Meaning of the score 3")).to_have_value("Serves it fully")  # it stood at 5
     form.get_by_label("Meaning of the score 3").fill("splendid")
     expect(preview).to_contain_text("splendid")
     expect(form.get_by_label("Highest score")).to_have_value("3")
