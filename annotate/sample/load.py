@@ -15,6 +15,7 @@ from annotate.contents import Content
 from annotate.models import (
     Annotation,
     Checklist,
+    Experiment,
     Item,
     Membership,
     Project,
@@ -80,6 +81,10 @@ def load(password: str) -> Project | None:
     simulated = [_simulated(project, who) for who in noise.ANNOTATORS]
     for row in rows():
         _item(project, row, curator)
+    # Its annotators label in both arms, so that everybody can try both.
+    experiment = Experiment.objects.create(
+        project=project, name="With and without a checklist", draws_arms=False, same_unit_again=True
+    )
     for kind, name in (
         (Round.Kind.DIRECT_SCORING, "Scores without a checklist"),
         (Round.Kind.CHECK_THEN_SCORE, "Check, then score"),
@@ -91,6 +96,7 @@ def load(password: str) -> Project | None:
             guidelines=GUIDELINES,
             scale_anchors=ANCHORS,
             overlap=3,
+            experiment=experiment,
             arm="with checklist" if kind == Round.Kind.CHECK_THEN_SCORE else "without checklist",
             created_by=people["researcher"],
         )

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from annotate.sample.load import load
+
 SAMPLE = Path(__file__).resolve().parents[2] / "annotate" / "sample" / "items.jsonl"
 SYSTEMS = ("Aster", "Briar", "Clover")
 CATEGORIES = {"constrained writing", "extraction", "formatting", "reasoning", "code", "open advice"}
@@ -314,3 +316,12 @@ def test_countable_answers_are_true_of_the_texts(external_id: str, index: int, i
     stored = {system: item["metadata"]["simulated_answers"][system][index] for system in SYSTEMS}
     counted = {system: "yes" if is_met(text) else "no" for system, text in texts_of(item).items()}
     assert stored == counted, item["checklist"]["questions"][index]
+
+
+@pytest.mark.django_db
+def test_the_rounds_of_the_sample_are_the_arms_of_one_experiment() -> None:
+    project = load("correct horse battery")
+    assert project is not None
+    arms = project.experiments.get().arms.values_list("arm", flat=True)
+    assert set(arms) == {"with checklist", "without checklist"}
+    assert {round.experiment for round in project.rounds.all()} == {project.experiments.get()}

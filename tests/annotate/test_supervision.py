@@ -115,8 +115,10 @@ def test_a_reassigned_seat_is_the_next_task_of_the_other(round: Round, ann: User
 
 def test_a_seat_is_not_reassigned_in_vain(round: Round, ann: User, abe: User, bob: User, charlie: User) -> None:
     seat = taken(round, ann)
-    with pytest.raises(NotDone, match="annotators of the project"):
-        supervision.reassign(seat, charlie, bob)
+    robot = build.member(round.project, "annotator", is_simulated=True, is_active=False)
+    for nobody in (charlie, robot):
+        with pytest.raises(NotDone, match="annotators of the project"):
+            supervision.reassign(seat, nobody, bob)
     supervision.pause(round, abe, bob)
     with pytest.raises(NotDone, match="let them in again"):
         supervision.reassign(seat, abe, bob)
