@@ -266,9 +266,10 @@ class RoundForm(forms.ModelForm[Round]):
         if {score: text for score, text in sent.items() if text} != moved(*usual, before):
             return
         texts = moved(*usual, rows)
-        self.data = self.data.copy()
+        data: Any = self.data
+        self.data = data = data.copy()  # what was sent cannot be written into
         for score in rows:
-            self.data[self.add_prefix(f"anchor_{score}")] = texts.get(str(score), "")
+            data[self.add_prefix(f"anchor_{score}")] = texts.get(str(score), "")
 
     def _sent_score(self, name: str) -> int | None:
         try:
