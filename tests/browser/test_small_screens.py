@@ -106,3 +106,21 @@ def uncovered(page: Page, part: Locator) -> bool:
     corners = [(x, y) for x in (left, right) for y in (top, bottom)]
     at = "([part, x, y]) => part.contains(document.elementFromPoint(x, y))"
     return all(page.evaluate(at, [part.element_handle(), x, y]) for x, y in corners)
+
+
+def test_evidence_stands_beside_the_answers_about_either_response(visit: Visit, project: Project, ann: User) -> None:
+    build.checklist(build.item(project), "Is it short?")
+    round = build.round(project, "pairwise_checklist")
+    page = logged_in(visit, ann, viewport=PHONE)
+    page.goto(reverse("annotate", args=[project.slug, round.pk]))
+    keys_ready(page)
+    rows = page.locator(".question-row").all()
+    assert len(rows) == 2
+    for row in rows:
+        answers, evidence = row.locator(".segmented").bounding_box(), row.locator("summary").first.bounding_box()
+        assert answers is not None
+        assert evidence is not None
+        assert (
+            answers["y"] <= evidence["y"] < evidence["y"] + evidence["height"] <= answers["y"] + answers["height"] + 4
+        )
+        assert evidence["x"] > answers["x"] + answers["width"]

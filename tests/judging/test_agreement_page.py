@@ -212,6 +212,21 @@ def test_numbers_are_written_with_a_true_minus_sign() -> None:
     assert percentage(0.666666) == "66.7 %"
 
 
+def test_two_pairs_on_which_people_turn_round_bear_no_verdict_and_no_interval(
+    page: Client, project: Project, ann: User, abe: User
+) -> None:
+    build.item(project)
+    build.item(project)
+    made = build.round(project, "preference", overlap=2)
+    for task, steps in zip(made.tasks.all(), ((1, 5), (5, 1)), strict=True):
+        for person, step in zip((ann, abe), steps, strict=True):
+            build.said(task, person, Content(preference=step))
+    text = page.get(address(made)).text
+    assert "All resamples agree on this value" in text
+    assert "The interval says" not in text
+    assert "WPLD 2.000 (0 is full agreement" in text
+
+
 def test_a_long_name_is_whole_in_the_chart_and_cut_by_the_browser_where_there_is_no_room(
     page: Client, labelled: Round
 ) -> None:
