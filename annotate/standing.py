@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import assignment, training
-from annotate.models import Participation, Round, User
+from annotate.models import Assignment, Participation, Round, Task, User
 from annotate.screen import progress_of
 from annotate.training import Practice
 
@@ -88,6 +88,21 @@ def _why_nothing(round: Round, user: User, part: Participation) -> Reason:
     return Reason(
         _("You have done everything in this round"), _("Thank you. There is nothing left for you to label here.")
     )
+
+
+def why_surplus(task: Task, user: User) -> str:
+    """Why what the user has just submitted about the task is kept and not counted."""
+    state = assignment.participation(task.round, user).state
+    skipped = Assignment.objects.filter(task=task, annotator=user, state=Assignment.State.SKIPPED, vacated=False)
+    if state == Participation.State.REMOVED:
+        return _("Kept, but not counted: you no longer take part in this round.")
+    if not Round.objects.open().filter(pk=task.round_id).exists():
+        return _("Kept, but not counted: the round was closed before you submitted.")
+    if skipped.exists():
+        return _("Kept, but not counted: you had skipped this task before you submitted.")
+    if state == Participation.State.PAUSED:
+        return _("Kept, but not counted: you are paused, and this task was no longer held for you.")
+    return _("Kept, but not counted: others had taken this task before you submitted.")
 
 
 def _stopped(part: Participation) -> Reason:

@@ -31,7 +31,7 @@ from annotate.models import Annotation, Project, Round, Task, User
 from annotate.prepared import Prepared
 from annotate.said import side_by_side
 from annotate.screen import pace_of, progress_of, screen_of, words
-from annotate.standing import standing_of
+from annotate.standing import standing_of, why_surplus
 from annotate.views.saving import conflict, sent, version_of
 
 SCREEN = "annotate/labels/task.html"
@@ -194,11 +194,7 @@ def _say(request: MemberRequest, task: Task, level: int, sentence: str) -> None:
 def _outcome(annotation: Annotation, action: str) -> tuple[int, str]:
     """What to tell about a submission or correction: a level of messages, and a sentence."""
     if annotation.surplus:
-        late = _(
-            "Kept, but not counted: this task was no longer yours. Before you submitted, you had skipped it, it was "
-            "released or taken by others, the round was closed, or you were paused or removed."
-        )
-        return messages.WARNING, late
+        return messages.WARNING, why_surplus(annotation.task, annotation.annotator)
     return messages.SUCCESS, _("Corrected.") if action == "correct" else _("Submitted.")
 
 

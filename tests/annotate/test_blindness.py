@@ -281,6 +281,7 @@ class TestExposure:
             shown = Annotation.objects.get(task=task).exposure
             paired = round.kind == Kind.PAIRWISE_CHECKLIST
             assert shown == {
+                "step": 1,
                 "screen": f"{round.kind}/{labelling.SCREEN_VERSION}",
                 "language": "ja",
                 "checklist": task.checklist_id,
