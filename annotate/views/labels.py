@@ -67,7 +67,7 @@ def task(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     try:
         annotation = assignment.said_of(found.pk, request.user)
     except Annotation.DoesNotExist:
-        messages.info(request, _("That task was not given to you. This is your next one."))
+        messages.info(request, _("That task was not given to you."))
         return redirect("annotate", project.slug, found.round_id)
     if request.method == "POST":
         return _act(request, project, found)
@@ -76,7 +76,7 @@ def task(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
         held = assignment.renew(found, request.user)
     elif not _is_correctable(found, annotation):
         if not found.round.is_training:
-            messages.info(request, _("You have submitted that task already. This is your next one."))
+            messages.info(request, _("You have submitted that task already."))
         return redirect("annotate", project.slug, found.round_id)
     return _page(request, _screen(request, project, found, annotation, Content.of(annotation)) | {"lost": not held})
 
