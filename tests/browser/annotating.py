@@ -41,14 +41,18 @@ BY_KEYS = {
 def check(round: Round) -> None:
     """What BY_KEYS says stands in every submitted annotation of the round."""
     for said in Annotation.objects.counted(round):
-        if round.kind in (KIND.DIRECT_SCORING, KIND.CHECK_THEN_SCORE):
-            assert said.score == 4
-        if round.kind in (KIND.CHECK_THEN_SCORE, KIND.CHECKLIST_ANSWERING):
-            assert answers_of(said) == ["yes", "no"]
-        if round.kind in (KIND.PREFERENCE, KIND.PAIRWISE_CHECKLIST):
-            assert said.preference == (4 if said.task.swapped else 2)  # on the screen, A was better
-        if round.kind == KIND.PAIRWISE_CHECKLIST:
-            a_first = ["yes", "no", "no", "no"]
-            assert answers_of(said) == (["no", "yes", "no", "no"] if said.task.swapped else a_first)
-        if round.kind == KIND.CHECKLIST_WRITING:
-            assert said.written["questions"] == ["Is?"]
+        check_one(said, round)
+
+
+def check_one(said: Annotation, round: Round) -> None:
+    if round.kind in (KIND.DIRECT_SCORING, KIND.CHECK_THEN_SCORE):
+        assert said.score == 4
+    if round.kind in (KIND.CHECK_THEN_SCORE, KIND.CHECKLIST_ANSWERING):
+        assert answers_of(said) == ["yes", "no"]
+    if round.kind in (KIND.PREFERENCE, KIND.PAIRWISE_CHECKLIST):
+        assert said.preference == (4 if said.task.swapped else 2)  # on the screen, A was better
+    if round.kind == KIND.PAIRWISE_CHECKLIST:
+        a_first = ["yes", "no", "no", "no"]
+        assert answers_of(said) == (["no", "yes", "no", "no"] if said.task.swapped else a_first)
+    if round.kind == KIND.CHECKLIST_WRITING:
+        assert said.written["questions"] == ["Is?"]

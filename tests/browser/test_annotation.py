@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from annotate.models import Annotation, Assignment
 from tests.browser.annotating import BY_KEYS, KIND, check, press, saved, stored
 from tests.browser.conftest import Make, Open, keys_ready
 
-SMALL = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
+WIDE = {"viewport": {"width": 1400, "height": 900}}
 
 
 @pytest.mark.parametrize("kind", KIND.values)
@@ -30,41 +32,34 @@ def test_every_kind_is_labelled_by_keyboard_alone(at: Open, make: Make, kind: st
     check(round)
 
 
+@pytest.mark.parametrize("screen", [PHONE, WIDE], ids=["phone", "wide"])
 @pytest.mark.parametrize("kind", KIND.values)
-def test_every_kind_is_labelled_by_hand_on_a_phone(at: Open, make: Make, kind: str) -> None:
+def test_every_kind_is_labelled_by_hand(at: Open, make: Make, kind: str, screen: dict[str, Any]) -> None:
     round = make(kind)
-    page = at(round, **SMALL)
+    page = at(round, **screen)
     keys_ready(page)
+
+    def touch(what: Locator) -> None:
+        if screen is PHONE:
+            what.tap()
+        else:
+            what.click()
+
     for key, row in zip(
         (key for key in BY_KEYS[KIND(kind)] if key in "yn"), page.locator("[data-row]").all(), strict=False
     ):
-        row.locator(f".segment:has([value={'yes' if key == 'y' else 'no'}])").tap()
+        touch(row.locator(f".segment:has([value={'yes' if key == 'y' else 'no'}])"))
     if kind == KIND.CHECKLIST_WRITING:
         page.get_by_label("one question a line").fill("Is?")
     for value, name in (("4", "score"), ("2", "preference"), ("easier", "effect")):
         for label in page.locator(f"label:has([name={name}][value='{value}'])").all():
-            label.tap()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+            touch(label)
+    assert page.evaluate("document.documentElement.scrollWidth") <= screen["viewport"]["width"]
     before = page.url
-    page.get_by_role("button", name="Submit").tap()
+    touch(page.get_by_role("button", name="Submit"))
     expect(page).not_to_have_url(before)
     expect(page.get_by_text("1 of 2 submitted")).to_be_visible()
     check(round)
-
-
-def test_keys_rest_while_japanese_is_composed(at: Open, make: Make) -> None:
-    round = make()
-    page = at(round, locale="ja")
-    keys_ready(page)
-    devtools = page.context.new_cdp_session(page)
-    for key in ("y", "n", "Process"):  # what an input method sends while it composes
-        devtools.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", "key": key, "windowsVirtualKeyCode": 229})
-    page.locator("#comment").focus()
-    devtools.send("Input.imeSetComposition", {"text": "ねこ", "selectionStart": 2, "selectionEnd": 2})
-    devtools.send("Input.insertText", {"text": "猫"})
-    saved(page)
-    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
-    assert stored(round).comment == "猫"
 
 
 def test_later_parts_wait_and_nothing_said_too_early_is_taken(at: Open, make: Make) -> None:

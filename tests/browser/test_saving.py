@@ -11,7 +11,7 @@ from playwright.sync_api import Page, Route, expect
 from annotate import assignment
 from annotate.models import Annotation, Assignment, Role, Round, Task, User
 from tests import build
-from tests.browser.annotating import KIND, press, saved, stored
+from tests.browser.annotating import BY_KEYS, KIND, check_one, press, saved, stored
 from tests.browser.conftest import Make, Open, keys_ready
 
 
@@ -45,6 +45,69 @@ def test_steady_typing_is_saved_within_a_second(at: Open, make: Make) -> None:
             page.keyboard.type(letter)
             page.clock.run_for(200)
     assert stored(round).comment == "stea"
+
+
+def compose(page: Page) -> None:
+    """An input method composes 猫 in the comment, after keys that are meant for it."""
+    devtools = page.context.new_cdp_session(page)
+    for key in ("y", "n", "Process"):
+        devtools.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", "key": key, "windowsVirtualKeyCode": 229})
+    page.locator("#comment").focus()
+    devtools.send("Input.imeSetComposition", {"text": "ねこ", "selectionStart": 2, "selectionEnd": 2})
+    devtools.send("Input.insertText", {"text": "猫"})
+
+
+@pytest.mark.parametrize("kind", KIND.values)
+def test_every_kind_keeps_what_is_written_whatever_happens(at: Open, make: Make, abe: User, kind: str) -> None:
+    round = make(kind)
+    page = at(round)
+    keys_ready(page)
+
+    def holds(comment: str) -> None:
+        said = stored(round)
+        assert said.comment == comment
+        check_one(said, round)
+
+    compose(page)
+    saved(page)
+    expect(page.locator("input[type=radio]:checked")).to_have_count(0)
+    assert stored(round).comment == "猫"
+
+    page.context.set_offline(True)
+    press(page, "Escape", *BY_KEYS[KIND(kind)])
+    expect(page.locator("#save-state")).to_contain_text("offline")
+    page.context.set_offline(False)
+    saved(page)
+    holds("猫")
+
+    comment = page.locator("#comment")
+    lose_answers(page)
+    comment.fill("one")
+    silent(page)
+    cut(page)
+    with page.expect_request("**/save/"):
+        comment.fill("one two")
+    page.unroute("**/save/")
+    page.reload()
+    expect(comment).to_have_value("one two")
+    keys_ready(page)
+
+    other = page.context.new_page()
+    other.goto(page.url)
+    keys_ready(other)
+    comment.fill("here")
+    saved(page)
+    holds("here")
+    other.locator("#comment").fill("there")
+    other.locator("#keep-mine").click()
+    saved(other)
+    holds("there")
+
+    expire(round)
+    assert assignment.next_task(round, abe) is not None
+    other.keyboard.press("Control+Enter")
+    expect(other.locator(".notice:visible")).to_contain_text("Kept, but not counted")
+    holds("there")
 
 
 def test_what_is_written_offline_is_kept_and_sent_later(at: Open, make: Make) -> None:
@@ -209,6 +272,35 @@ def test_a_page_that_is_left_while_it_saves_sends_what_is_newer(at: Open, make: 
     assert reply.value.status == 200
     if not stored_first:
         assert held[0].fetch().status == 409
+    saved(page)
+    assert stored(round).comment == "one two"
+    expect(page.locator("#conflict")).to_be_hidden()
+
+
+def test_a_reload_during_a_save_shows_what_was_saved(at: Open, make: Make) -> None:
+    round = make(KIND.DIRECT_SCORING)
+    page = at(round)
+    keys_ready(page)
+    saves = hold(page)
+    pages: list[Route] = []
+    page.route(page.url, lambda route: pages.append(route))
+    comment = page.get_by_label("Comment")
+    comment.fill("one")
+    while not saves:
+        page.wait_for_timeout(20)
+    page.evaluate("setTimeout(() => location.reload())")
+    while not pages:
+        page.wait_for_timeout(20)
+    made_before = pages[0].fetch()
+    with page.expect_event("requestfinished"):
+        saves[0].continue_()
+    page.unroute("**/save/")
+    pages[0].fulfill(response=made_before)
+    expect(page.locator("#said")).to_have_text("What you had written here is back.")
+    expect(comment).to_have_value("one")
+    saved(page)
+    assert page.evaluate(COPIES) == 0
+    comment.fill("one two")
     saved(page)
     assert stored(round).comment == "one two"
     expect(page.locator("#conflict")).to_be_hidden()

@@ -57,6 +57,7 @@ export class Saving {
     this.request = null; // the one under way
     this.sent = null; // the content of a save that has no answer: the server may have it
     this.submitting = false;
+    this.leaving = false; // a reload or a link was followed, and the next page is not there yet
     this.conflict = null;
     this.troubled = false;
     this.savedText = "";
@@ -72,6 +73,7 @@ export class Saving {
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "hidden") this.leave();
     }, { signal });
+    window.addEventListener("beforeunload", () => { this.leaving = true; }, { signal });
     window.addEventListener("online", () => this.send(), { signal });
     signal.addEventListener("abort", () => clearTimeout(this.timer));
     this.restore();
@@ -96,9 +98,11 @@ export class Saving {
     this.troubled = true;
   }
 
-  keepHere() {
+  // `isStored`: the server has this as this version.
+  keepHere(isStored = false) {
     const { form } = this;
     keep(this.task, {
+      isStored,
       content: contentOf(form),
       version: field(form, "version").value,
       token: field(form, "token").value,
@@ -110,7 +114,8 @@ export class Saving {
     const copy = kept(this.task);
     if (!copy) return;
     const { form } = this;
-    if (!differences(this.stored, copy.content).length || this.problem.textContent || form.querySelector(".comparison")) {
+    const isKnown = copy.isStored && Number(copy.version) <= Number(field(form, "version").value);
+    if (isKnown || !differences(this.stored, copy.content).length || this.problem.textContent || form.querySelector(".comparison")) {
       forget(this.task);
       return;
     }
@@ -136,6 +141,7 @@ export class Saving {
 
   changed() {
     this.renumber();
+    this.leaving = false;
     this.refused = null;
     this.problem.textContent = this.submitting ? words("changedSince") : "";
     this.submitting = false;
@@ -239,7 +245,8 @@ export class Saving {
     if (status === 200) {
       field(form, "version").value = said.version;
       this.stored = content;
-      if (this.pending) this.keepHere();
+      // The next page may have been made before this was stored.
+      if (this.pending || this.leaving) this.keepHere(!this.pending);
       else forget(this.task);
       if (submitted) {
         this.renumber();

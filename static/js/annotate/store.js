@@ -35,7 +35,7 @@ const keysOf = (task) => Object.keys(localStorage).filter((key) => key.startsWit
 
 const said = (copy) => JSON.stringify(copy?.content);
 
-// `copy` is { content, version, token, seconds }. One that says no more than what it was taken from is not kept before
+// `copy` is { content, version, token, seconds, isStored }. One that says no more than what it was taken from is not kept before
 // something is changed: a tab that somebody only looked at would leave it behind for good.
 export function keep(task, copy) {
   try {
