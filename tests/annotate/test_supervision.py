@@ -249,7 +249,7 @@ def test_late_work_of_somebody_paused_is_kept_as_surplus_and_they_are_told(
     here = reverse("task", args=["garden", task.pk])
     sent = {"version": 0, "token": "t", "score": 3, "comment": "written in time", "action": "submit"}
     page = client.post(here, sent, follow=True).content.decode()
-    assert "or you were paused or removed" in page
+    assert "Kept, but not counted: you are paused" in page
     assert "if the task was taken by somebody else or freed by then, it is kept and not counted" in page
     late = Annotation.objects.get(task=task, annotator=ann)
     assert (late.state, late.surplus, late.score, late.comment) == ("submitted", True, 3, "written in time")
