@@ -25,7 +25,7 @@ ANY_DATABASE = (
     "test_docs.py",
     "test_translations.py",
 )
-BUT = ("browser/test_main_job.py", "browser/test_live_panel.py")
+BUT = ("browser/test_main_job.py", "browser/test_live_panel.py", "judging/test_health.py")
 # They take minutes, so that they come first: two workers would wait for one of them otherwise.
 LONG = (
     "browser/test_accessibility.py",
@@ -39,11 +39,16 @@ LONG = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _lies_in(item, ANY_DATABASE) and not _lies_in(item, BUT):
+        if (_lies_in(item, ANY_DATABASE) or not _asks_a_database(item)) and not _lies_in(item, BUT):
             item.add_marker(pytest.mark.any_database)
     items.sort(
         key=lambda item: next((number for number, place in enumerate(LONG) if _lies_in(item, [place])), len(LONG))
     )
+
+
+def _asks_a_database(item: pytest.Item) -> bool:
+    asks = {"db", "transactional_db", "live_server"}
+    return bool(asks & set(getattr(item, "fixturenames", ()))) or item.get_closest_marker("django_db") is not None
 
 
 def _lies_in(item: pytest.Item, places: Iterable[str]) -> bool:

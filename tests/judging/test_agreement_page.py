@@ -232,8 +232,8 @@ def test_a_long_name_is_whole_in_the_chart_and_cut_by_the_browser_where_there_is
 ) -> None:
     run = run_of(labelled, judge=build.judge(labelled.project, name="SmolLM2 135M (packaged, and told to be strict)"))
     verdict(run, Response.objects.earliest("pk"), "score", score=2)
-    chart = page.get(address(labelled)).text.split('<g class="chart">')[1].split("</svg>")[0]
-    assert "<span>SmolLM2 135M (packaged, and told to be strict) and people, " in chart
+    chart = page.get(address(labelled)).text.split('<g class="chart">')[1].split("</figure>")[0]
+    assert ">SmolLM2 135M (packaged, and told to be strict) and people, " in chart
 
 
 def test_the_axis_of_a_chart_reaches_below_zero_only_where_it_must() -> None:
