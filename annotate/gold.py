@@ -7,6 +7,8 @@ step, so it is the same after a reload and in another tab.
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
+from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -44,24 +46,25 @@ def planned(round: Round, user: User) -> int:
     if round.gold_id is None:
         return 0
     met = Assignment.objects.filter(shown_in=round, annotator=user).count()
-    return _among(round, user, 0, round.size, met + _unseen(round, user).count())
+    return _among(Course.of(round, user), 0, round.size, met + _unseen(round, user).count())
 
 
 def to_come(round: Round, user: User, part: Participation, held: int, tasks: int) -> int:
     """How many gold units come between the next `tasks` of the round, after those that the annotator holds."""
     if round.gold_id is None:
         return 0
-    return _among(round, user, _step(round, user, part) + held, tasks, _unseen(round, user).count())
+    return _among(Course.of(round, user), _step(round, user, part) + held, tasks, _unseen(round, user).count())
 
 
 def is_due(round: Round, user: User, part: Participation) -> bool:
     """Whether the annotator's present step is a gold unit."""
-    return _is_gold(round, user, _step(round, user, part))
+    return _is_gold(Course.of(round, user), _step(round, user, part))
 
 
 def next_unit(round: Round, user: User) -> Task | None:
     """The gold unit that this annotator gets next: one that they have never seen, in an order of their own."""
-    return min(_unseen(round, user), key=lambda task: _number(round, user, f"unit {task.pk}"), default=None)
+    course = Course.of(round, user)
+    return min(_unseen(round, user), key=lambda task: _number(course, f"unit {task.pk}"), default=None)
 
 
 def _unseen(round: Round, user: User) -> QuerySet[Task]:
@@ -76,11 +79,25 @@ def _step(round: Round, user: User, part: Participation) -> int:
     return part.submitted + gone.count()
 
 
-def _among(round: Round, user: User, step: int, tasks: int, units: int) -> int:
+class Course(NamedTuple):
+    """All that decides which steps of an annotator are gold units: ids, the round's seed and its share of gold."""
+
+    seed: int
+    round: int
+    user: int
+    percent: int
+
+    @classmethod
+    def of(cls, round: Round, user: User) -> Course:
+        return cls(round.seed, round.pk, user.pk, round.gold_percent)
+
+
+@lru_cache(maxsize=4096)  # it goes through the steps of a whole round
+def _among(course: Course, step: int, tasks: int, units: int) -> int:
     """How many steps from this one on are gold units, of which so many are there, until so many tasks are through."""
     found = 0
     while tasks and found < units:
-        if _is_gold(round, user, step):
+        if _is_gold(course, step):
             found += 1
         else:
             tasks -= 1
@@ -88,11 +105,11 @@ def _among(round: Round, user: User, step: int, tasks: int, units: int) -> int:
     return found
 
 
-def _is_gold(round: Round, user: User, step: int) -> bool:
+def _is_gold(course: Course, step: int) -> bool:
     """The first step never is."""
-    return step > 0 and _number(round, user, f"step {step}") % 10_000 < round.gold_percent * 100
+    return step > 0 and _number(course, f"step {step}") % 10_000 < course.percent * 100
 
 
-def _number(round: Round, user: User, what: str) -> int:
-    digest = hashlib.blake2b(f"{round.seed}:{round.pk}:{user.pk}:{what}".encode(), digest_size=8).digest()
+def _number(course: Course, what: str) -> int:
+    digest = hashlib.blake2b(f"{course.seed}:{course.round}:{course.user}:{what}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")

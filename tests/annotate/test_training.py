@@ -261,14 +261,15 @@ def test_a_seat_of_a_training_set_is_made_for_everybody_who_comes(project: Proje
 
 
 @pytest.fixture
-def mixed(project: Project, bob: User, monkeypatch: pytest.MonkeyPatch) -> Round:
+def mixed(project: Project, bob: User, ann: User, monkeypatch: pytest.MonkeyPatch) -> Round:
     """Six tasks for each of two annotators, and four gold units: Ann meets them at odd steps, others at even ones."""
 
-    def number(round: Round, user: User, what: str) -> int:
+    def number(course: gold.Course, what: str) -> int:
         kind, place = what.split()
-        return int(place) if kind == "unit" else 9_999 * (int(place) % 2 == (user.username != "ann"))
+        return int(place) if kind == "unit" else 9_999 * (int(place) % 2 == (course.user != ann.pk))
 
     monkeypatch.setattr(gold, "_number", number)
+    monkeypatch.setattr(gold, "_among", gold._among.__wrapped__)  # that remembers nothing
     units = training_set(project, bob, 5, 5, 5, 5, guidelines="Secret of the set")
     return work(project, 6, overlap=2, gold=units, gold_percent=50, guidelines="Of the round")
 

@@ -252,6 +252,7 @@ def test_nothing_on_the_page_of_a_gold_unit_gives_it_away(
     project: Project, bob: User, ann: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gold, "_number", lambda *given: 0)  # from the second step on, while there are any
+    monkeypatch.setattr(gold, "_among", gold._among.__wrapped__)  # that remembers nothing
     units = training_set(project, bob, 5, 5, name="Set of secrets", guidelines="Secret guidelines")
     round = work(project, 3, gold=units, gold_percent=50, name="Spring", guidelines="Open guidelines")
     page = at(ann)
