@@ -26,7 +26,6 @@ from annotate import prepared
 from annotate.contents import Content, InvalidLabel, missing_parts
 from annotate.models import Adjudication, Annotation, Round, Task, User
 from annotate.models.task import TaskQuerySet
-from annotate.said import in_lots
 
 PAGE = 25
 Show = Literal["undecided", "decided"]
@@ -120,12 +119,6 @@ def neighbour(task: Task, direction: Literal["next", "previous"]) -> int | None:
     else:
         tasks = tasks.filter(disagreement__gte=size).exclude(disagreement=size, position__gte=position).reverse()
     return tasks.values_list("position", flat=True).first()
-
-
-def said_about(task: Task) -> list[Content]:
-    """What the annotators said who are counted, in an order that tells nothing about them."""
-    counted = Annotation.objects.counted().filter(task=task).prefetch_related("answers")
-    return [Content.of(annotation) for annotation in in_lots(task, counted)]
 
 
 def decide(task: Task, adjudicator: User, content: Content) -> Adjudication:

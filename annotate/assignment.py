@@ -153,7 +153,7 @@ def _take_gold(round: Round, user: User) -> bool:
     with transaction.atomic():
         # Locked, so that a step is decided once, and a submission in another tab is either seen or waits.
         part = Participation.objects.select_for_update().get(round=round, annotator=user)
-        if _held(round, user).exists():
+        if held_by(user, round).exists():
             return True
         due = part.state == Participation.State.ACTIVE and gold.is_due(round, user, part)
         unit = gold.next_unit(round, user) if due else None
@@ -167,8 +167,8 @@ def _under_lease(round: int) -> AssignmentQuerySet:
     return Assignment.objects.in_round(round).filter(state=LEASED)
 
 
-def _held(round: Round, user: User) -> AssignmentQuerySet:
-    """Those that the user holds."""
+def held_by(user: User, round: Round) -> AssignmentQuerySet:
+    """The seats of this round that the user holds, those of gold units among them."""
     return _under_lease(round.pk).filter(annotator=user)
 
 
@@ -280,7 +280,7 @@ def available(round: Round, user: User) -> int:
     part = participation(round, user)
     if round.state != Round.State.OPEN or part.state == Participation.State.REMOVED:
         return 0
-    held = _held(round, user).count()
+    held = held_by(user, round).count()
     if part.state != Participation.State.ACTIVE:
         return held
     free = Q(state=FREE) | Q(state=LEASED, leased_until__lt=timezone.now())

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from annotate.contents import Content, Written, preference_labels, questions_of, sides, turned
+from annotate.contents import LETTERS, Content, Written, preference_labels, questions_of, sides, turned
 from annotate.models import Annotation, Answer, Comparison, Participation, Task
-from annotate.screen import LETTERS
 
 # From this many scores on, a score next to the expected one meets it.
 LONG_SCALE = 5

@@ -18,13 +18,12 @@ from annotate.models import Annotation, Answer, Question, Round, Task
 LONGEST_ACTIVE_SECONDS = 24 * 3600
 LONGEST_QUOTE = 2_000
 LONGEST_NOTE = 500
-MOST_WRITTEN = 50
-LONGEST_QUESTION = 1_000
 # A pass rate this high with a score in the lowest third of the scale, or this low with one in the highest, is asked
 # about once. It may well be right (Cook et al. 2024, TICK, appendix H.4: nine of ten yes, score 2).
 HIGH_RATE, LOW_RATE = 0.8, 0.2
 
 WHOLE, CHECKLIST = "whole", "checklist"
+LETTERS = ("A", "B")  # what the responses of a pair are called on the screen, from the left
 
 
 class InvalidLabel(Exception):
@@ -144,6 +143,11 @@ def sides(task: Task) -> list[tuple[str, bool]]:
     return [("-left", bool(task.swapped)), ("-right", not task.swapped)]
 
 
+def letters_of(task: Task) -> tuple[str, ...]:
+    """What the responses on the screen are called, from the left; a single one has no letter."""
+    return LETTERS if task.other_id else ("",)
+
+
 def fields_of(task: Task, content: Content) -> dict[str, str]:
     """The content as the screen's form fields, as `read_content` reads them; empty fields are left out."""
     found: dict[str, str] = {"comment": content.comment, "effect": content.effect}
@@ -155,7 +159,7 @@ def fields_of(task: Task, content: Content) -> dict[str, str]:
         answers = content.other_answers if other else content.answers
         for question in questions_of(task):
             found[f"answer-{question.pk}{ending}"] = answers.get(question.pk, "")
-            found[f"quote-{question.pk}{ending}"] = content.quotes.get(_stored(question.pk, other), "")
+            found[f"quote-{question.pk}{ending}"] = content.quotes.get(quote_key(question.pk, other), "")
     found[f"quote-{WHOLE}"] = content.quotes.get(WHOLE, "")
     for name, note in content.flags.items():
         found |= {f"flag-{name}": "on", f"note-{name}": note}
@@ -176,7 +180,8 @@ def answer_values(round: Round) -> list[Answer.Value]:
     return [value for value in Answer.Value if offered.get(value, True)]
 
 
-def _stored(question: int, other: bool) -> str:
+def quote_key(question: int, other: bool) -> str:
+    """Under which the passage for an answer is kept: the question's, about the response or the other one of a pair."""
     return f"{question}-other" if other else str(question)
 
 
@@ -305,7 +310,7 @@ def _read_quotes(task: Task, texts: _Texts) -> dict[str, str]:
     for question in questions_of(task):
         for ending, other in sides(task):
             quote = texts.read(f"quote-{question.pk}{ending}", LONGEST_QUOTE, _("The passage"))
-            quotes[_stored(question.pk, other)] = quote
+            quotes[quote_key(question.pk, other)] = quote
     return {name: quote for name, quote in quotes.items() if quote.strip()}
 
 
@@ -321,13 +326,13 @@ def _read_written(data: Mapping[str, Any], texts: _Texts, problems: list[str]) -
     said = {name: str(data.get(name) or "") for name in ("safe", "sensible")}
     if any(value not in ("", "yes", "no") for value in said.values()):
         problems.append(_("Whether the instruction is safe and makes sense must be yes or no."))
-    longest = MOST_WRITTEN * LONGEST_QUESTION
+    longest = Question.MOST * Question.LONGEST
     lines = texts.read("questions", longest, _("The list of questions")).split("\n")
     questions = tuple(line.strip() for line in lines if line.strip())
-    if len(questions) > MOST_WRITTEN:
-        problems.append(_("A checklist has at most %(most)d questions: shorten the list.") % {"most": MOST_WRITTEN})
-    if any(len(question) > LONGEST_QUESTION for question in questions):
-        most = {"most": f"{LONGEST_QUESTION:,}"}
+    if len(questions) > Question.MOST:
+        problems.append(_("A checklist has at most %(most)d questions: shorten the list.") % {"most": Question.MOST})
+    if any(len(question) > Question.LONGEST for question in questions):
+        most = {"most": f"{Question.LONGEST:,}"}
         problems.append(_("A question has at most %(most)s characters: shorten or split it.") % most)
     return Written(said["safe"], said["sensible"], questions)
 

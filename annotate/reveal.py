@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from annotate.contents import Content
 from annotate.models import Annotation, Round, Task, User
-from annotate.said import in_lots
+from annotate.said import counted_about
 
 
 class NotRevealed(Exception):
@@ -80,7 +80,9 @@ def reveal(annotation: Annotation) -> Revealed:
         raise NotRevealed(_("Only a task that you have submitted is shown with what others said."))
     if sentence := why_not(annotation.task.round):
         raise NotRevealed(sentence)
-    seen = Revealed([response.system for response in annotation.task.shown], _others(annotation))
+    seen = Revealed(
+        [response.system for response in annotation.task.shown], counted_about(annotation.task, but=annotation)
+    )
     _record(annotation, seen)
     return seen
 
@@ -96,12 +98,6 @@ def earlier_looks(annotation: Annotation) -> dict[str, Any]:
         for look in exposure["revealed"]:
             known.setdefault(look["at"], {**look, "version": 0})
     return {"revealed": [known[at] for at in sorted(known)]} if known else {}
-
-
-def _others(annotation: Annotation) -> list[Content]:
-    """What the others said who are counted, in an order that tells nothing about them."""
-    found = Annotation.objects.counted().filter(task=annotation.task).exclude(pk=annotation.pk)
-    return [Content.of(each) for each in in_lots(annotation.task, found.prefetch_related("answers"))]
 
 
 def _record(annotation: Annotation, seen: Revealed) -> None:

@@ -14,9 +14,19 @@ from typing import Literal, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate.contents import CHECKLIST, WHOLE, Content, preference_labels, questions_of, sides, turned
+from annotate.contents import (
+    CHECKLIST,
+    LETTERS,
+    WHOLE,
+    Content,
+    letters_of,
+    preference_labels,
+    questions_of,
+    quote_key,
+    sides,
+    turned,
+)
 from annotate.models import Annotation, Answer, Task
-from annotate.screen import LETTERS
 
 
 class Said(NamedTuple):
@@ -66,6 +76,13 @@ def in_lots(task: Task, annotations: Iterable[Annotation]) -> list[Annotation]:
     return sorted(annotations, key=lot)
 
 
+def counted_about(task: Task, *, but: Annotation | None = None) -> list[Content]:
+    """What the annotators said who are counted, one of them left out where that is given; in lots."""
+    found = Annotation.objects.counted().filter(task=task).prefetch_related("answers")
+    others = found if but is None else found.exclude(pk=but.pk)
+    return [Content.of(annotation) for annotation in in_lots(task, others)]
+
+
 def in_short(task: Task, content: Content) -> str:
     """What one person said, on a line, in the words of the screen; without a query."""
     counts = Counter(content.said())
@@ -85,7 +102,7 @@ def _questions(task: Task, contents: Sequence[Content], named: bool) -> Iterator
     shown = _named_sides(task) if named else _lettered_sides(task)
     for question in questions_of(task):
         for place, (side, other) in enumerate(shown):
-            key = f"{question.pk}-other" if other else str(question.pk)
+            key = quote_key(question.pk, other)
             said = [
                 Said(
                     labels.get((each.other_answers if other else each.answers).get(question.pk, ""), ""),
@@ -99,8 +116,7 @@ def _questions(task: Task, contents: Sequence[Content], named: bool) -> Iterator
 
 def _lettered_sides(task: Task) -> list[tuple[str, bool]]:
     """What the responses are called, as they stand on the screen, and whether each is the other one of the pair."""
-    letters = LETTERS if task.other_id else ("",)
-    return [(letter, other) for letter, (_ending, other) in zip(letters, sides(task), strict=True)]
+    return [(letter, other) for letter, (_ending, other) in zip(letters_of(task), sides(task), strict=True)]
 
 
 def _named_sides(task: Task) -> list[tuple[str, bool]]:

@@ -14,10 +14,12 @@ from annotate import gold
 from annotate.assignment import participation
 from annotate.contents import (
     CHECKLIST,
+    LETTERS,
     WHOLE,
     Content,
     answer_values,
     fields_of,
+    letters_of,
     preference_labels,
     questions_of,
     sides,
@@ -25,7 +27,6 @@ from annotate.contents import (
 from annotate.keys import Keys
 from annotate.models import Annotation, Answer, Round, Task, User
 
-LETTERS = ("A", "B")
 LONG_TEXT, LONG_LINES = 1_500, 24  # an instruction or a conversation beyond either is folded
 PACE_FROM = 3  # annotations, before a pace is told
 
@@ -38,7 +39,7 @@ def screen_of(task: Task, user: User, content: Content) -> dict[str, Any]:
     """
     round, item, keys = task.round, task.item, Keys.of(user)
     said = fields_of(task, content)
-    letters = LETTERS if task.other_id else ("",)
+    letters = letters_of(task)
     return {
         "round": round,
         "title": round.title,
@@ -86,6 +87,11 @@ def screen_of(task: Task, user: User, content: Content) -> dict[str, Any]:
         "seconds": content.active_seconds,
         "keys": keys,
     }
+
+
+def around(keys: Keys, round: Round) -> dict[str, Any]:
+    """The context of what stands around the screen and stays from task to task: keys and words, for the script too."""
+    return {"key_rows": keys.rows(round.shape.parts), "by_key": json.dumps(keys.by_key), "words": words()}
 
 
 def progress_of(round: Round, user: User, submitted: int | None = None) -> dict[str, int]:

@@ -93,7 +93,7 @@ def _why_nothing(round: Round, user: User, part: Participation) -> Reason:
 def why_surplus(task: Task, user: User) -> str:
     """Why what the user has just submitted about the task is kept and not counted."""
     state = assignment.participation(task.round, user).state
-    skipped = Assignment.objects.filter(task=task, annotator=user, state=Assignment.State.SKIPPED, vacated=False)
+    skipped = Assignment.objects.filter(task=task, annotator=user).skipped()
     if state == Participation.State.REMOVED:
         return _("Kept, but not counted: you no longer take part in this round.")
     if not Round.objects.open().filter(pk=task.round_id).exists():

@@ -221,7 +221,7 @@ def holdings(round: Round, annotator: User) -> Holdings:
         submitted.filter(surplus=True).count(),
         theirs.filter(state=Annotation.State.WITHDRAWN).count(),
         theirs.filter(state=Annotation.State.DRAFT).count(),
-        Assignment.objects.in_round(round).filter(annotator=annotator, state=LEASED).count(),
+        assignment.held_by(annotator, round).count(),
     )
 
 
@@ -270,8 +270,7 @@ def _left(round: Round, annotator: User, labels: str) -> bool:
         Removal.Labels.EXCLUDED: said_by(round, annotator).filter(state=Annotation.State.SUBMITTED),
         Removal.Labels.DELETED: said_by(round, annotator),
     }
-    held = Assignment.objects.in_round(round).filter(annotator=annotator, state=LEASED)
-    return held.exists() or theirs[Removal.Labels(labels)].exists()
+    return assignment.held_by(annotator, round).exists() or theirs[Removal.Labels(labels)].exists()
 
 
 def _settle(record: Removal, lot: Sequence[int], digest: Digest) -> None:

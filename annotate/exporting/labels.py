@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
-from annotate.contents import CHECKLIST, WHOLE, Content
+from annotate.contents import CHECKLIST, WHOLE, Content, quote_key
 from annotate.models import Adjudication, Annotation, Question, Revision, Round, Task
 
 # New columns come last, so that those who count columns are not led astray.
@@ -169,7 +169,7 @@ def _of_question(question: Question, about: str, content: Content) -> dict[str, 
         "question_position": question.position,
         "question": question.text,
         "about": about,
-        "quote": content.quotes.get(f"{name}-other" if about == "other" else name, ""),
+        "quote": content.quotes.get(quote_key(question.pk, about == "other"), ""),
         "flagged": name in content.flags,
         "flag_note": content.flags.get(name, ""),
     }

@@ -19,7 +19,7 @@ from annotate.access import RESEARCH, MemberRequest, members
 from annotate.addresses import number_in
 from annotate.contents import Content, InvalidLabel, read_content
 from annotate.models import Project, Round, Task, User
-from annotate.said import side_by_side
+from annotate.said import counted_about, side_by_side
 from annotate.screen import screen_of
 
 
@@ -73,7 +73,7 @@ def _go(request: MemberRequest, project: Project, task: Task, direction: str) ->
 
 
 def _unit(project: Project, task: Task, content: Content) -> dict[str, Any]:
-    said = adjudication.said_about(task)
+    said = counted_about(task)
     decisions = list(task.adjudications.select_related("adjudicator"))
     # The form is the annotators' own, without the keys: its script is not on this page.
     return screen_of(task, User(keys={"off": True}), content) | {

@@ -7,7 +7,6 @@ Nothing here may tell an annotator a system's name, somebody else's label, or a 
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,7 +29,7 @@ from annotate.labelling import AlreadySubmitted, NoSeat, NotCorrectable, StaleSa
 from annotate.models import Annotation, Project, Round, Task, User
 from annotate.prepared import Prepared
 from annotate.said import side_by_side
-from annotate.screen import pace_of, progress_of, screen_of, words
+from annotate.screen import around, pace_of, progress_of, screen_of
 from annotate.standing import standing_of, why_surplus
 from annotate.views.saving import conflict, sent, version_of
 
@@ -212,9 +211,7 @@ def _again(
 
 def _page(request: MemberRequest, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """The whole page: the screen of one task, and around it what stays from task to task."""
-    keys, parts = context["keys"], context["round"].shape.parts
-    context |= {"key_rows": keys.rows(parts), "by_key": json.dumps(keys.by_key), "words": words()}
-    return render(request, SCREEN, context, status=status)
+    return render(request, SCREEN, context | around(context["keys"], context["round"]), status=status)
 
 
 def _screen(

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from annotate import assignment, gold, reveal
 from annotate.access import ANNOTATE, MemberRequest, members
-from annotate.contents import Content
+from annotate.contents import Content, letters_of
 from annotate.models import Annotation, Project, Round, Task
 from annotate.said import in_short, side_by_side
 from annotate.standing import standing_of
@@ -50,14 +50,13 @@ def revealed(request: MemberRequest, project: Project, pk: int) -> HttpResponse:
     except reveal.NotRevealed as error:
         context = {"project": project, "round": task.round, "sentence": str(error)}
         return render(request, "annotate/mine/refused.html", context, status=403)
-    letters = ("A", "B") if task.other_id else ("",)
     context = {
         "project": project,
         "round": task.round,
         "task": task,
         "item": task.item,
         "language": task.item.language,
-        "responses": list(zip(letters, seen.systems, (response.text for response in task.shown), strict=False)),
+        "responses": list(zip(letters_of(task), seen.systems, (one.text for one in task.shown), strict=False)),
         "people": range(1, len(seen.others) + 1),
         "rows": side_by_side(task, [Content.of(annotation), *seen.others]),
         "may_correct": assignment.may_work(task.round_id, request.user) and not annotation.surplus,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.contrib import messages
@@ -22,7 +21,7 @@ from annotate.contents import Content, InvalidLabel, read_content
 from annotate.labelling import AlreadySubmitted, StaleSave
 from annotate.models import Annotation, Comparison, Grant, Project, Round, Task, User
 from annotate.said import side_by_side
-from annotate.screen import screen_of, words
+from annotate.screen import around, screen_of
 from annotate.standing import standing_of
 from annotate.supervision import NotDone
 from annotate.views.saving import conflict, sent, version_of
@@ -111,7 +110,7 @@ def _grant(request: MemberRequest, project: Project, round: Round) -> None:
         return
     reason = printable(request.POST.get("reason", "")).strip()
     training.grant(round, person, Grant.What(what), request.user, reason)
-    name = {"name": person.get_full_name() or person.username}
+    name = {"name": person}
     if what == Grant.What.PASS:
         messages.success(request, _("%(name)s may go on to the rounds that ask for this training set.") % name)
     else:
@@ -167,7 +166,6 @@ def _key_page(
 ) -> HttpResponse:
     context = screen_of(task, request.user, content)
     address = [project.slug, task.round_id, task.position]
-    keys = context["keys"]
     context |= {
         "project": project,
         "action": reverse("training_key", args=address),
@@ -176,9 +174,7 @@ def _key_page(
         "version": annotation.version,
         "corrects": task.key_id is not None,
         "expects": {"number": task.position, "total": task.round.size},
-        "key_rows": keys.rows(task.round.shape.parts),
-        "by_key": json.dumps(keys.by_key),
-        "words": words(),
+        **around(context["keys"], task.round),
     }
     return render(request, "annotate/training/key.html", context | (more or {}), status=status)
 

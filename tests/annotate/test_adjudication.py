@@ -13,6 +13,7 @@ from django.urls import reverse
 from annotate import adjudication, labelling
 from annotate.contents import Content, InvalidLabel
 from annotate.models import Adjudication, Annotation, Project, Role, Round, Task, User
+from annotate.said import counted_about
 from tests import build
 
 
@@ -203,9 +204,9 @@ class TestPages:
         for task in round.tasks.all():
             for score, person in enumerate(people, start=1):
                 build.submitted(task, person, score)
-            orders.append(tuple(content.score for content in adjudication.said_about(task)))
+            orders.append(tuple(content.score for content in counted_about(task)))
         assert len(set(orders)) > 3  # of six
-        assert orders == [tuple(c.score for c in adjudication.said_about(task)) for task in round.tasks.all()]
+        assert orders == [tuple(c.score for c in counted_about(task)) for task in round.tasks.all()]
 
     def test_all_answers_stand_side_by_side(self, at: Client, project: Project, people: list[User]) -> None:
         item = build.item(project, systems=("Aster",))
